@@ -34,7 +34,9 @@ const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 export type SignedIn =
   | { readonly session: string; readonly person: string; readonly chooses?: true }
   | { readonly refused: 'credentials' }
-  | { readonly refused: 'throttled'; readonly retryAfter: number };
+  | { readonly refused: 'throttled'; readonly retryAfter: number }
+  /** The password is right, but the organization lives in another cell. `to` is the base URL there. */
+  | { readonly refused: 'organization_moved'; readonly to: string };
 
 /** An owner or admin with the e-mail address of a failed sign-in. */
 export interface NamedPerson {
@@ -84,7 +86,7 @@ export async function signIn(
   if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
   const most = tenant === null ? VERIFICATIONS : 1;
   let named: readonly NamedPerson[] = [];
-  const open = async (): Promise<Session | undefined> => {
+  const open = async (): Promise<Session | { readonly movedTo: string } | undefined> => {
     const candidates = await findCandidates(db, { tenant, email, organization, most, approvers });
     named = candidates;
     const right: typeof candidates = [];
@@ -94,12 +96,21 @@ export async function signIn(
       const matches = await verifyPassword(password, candidate?.password ?? null, source);
       if (candidate && matches) right.push(candidate);
     }
-    return openFor(db, right);
+    const opened = await openFor(
+      db,
+      right.filter(({ moved_to }) => moved_to === null),
+    );
+    const movedTo = right.find(({ moved_to }) => moved_to !== null)?.moved_to ?? undefined;
+    return opened ?? (movedTo === undefined ? undefined : { movedTo });
   };
   const session = await open().catch((error: unknown) => withdraw(db, recorded, error));
   if (session === undefined) {
     attempt.refused?.(named);
     return { refused: 'credentials' };
+  }
+  if ('movedTo' in session) {
+    await forgetAttempt(db, recorded);
+    return { refused: 'organization_moved', to: session.movedTo };
   }
   // A person with the password of one organization must not guess the password of another organization without limit.
   await rememberSignIn(db, recorded, { forgetFailures: tenant !== null });

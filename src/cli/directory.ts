@@ -1,14 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { keepMessages, readOrganizations, readWebsites } from '../store/administration/directory.ts';
+import { isHost } from '../config/values.ts';
+import { keepMessages, readOrganizations, readWebsites, setHost } from '../store/administration/directory.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
-import { plain, table } from './output.ts';
+import { plain, Refused, table } from './output.ts';
 import { organization, tenantOf } from './references.ts';
 
 export function organizationCommands(program: Command, register: RunAction): void {
   const group = program
     .command('organization')
-    .description('list organizations, which own websites, apps and people, and set how long they keep messages');
+    .description(
+      'list organizations, which own websites, apps and people, and set how long they keep messages and their host',
+    );
   updateCommand(group, register);
   register(group.command('list').description('list organizations in order of creation'), async ({ out, store }) => {
     const { db } = await store();
@@ -16,12 +19,13 @@ export function organizationCommands(program: Command, register: RunAction): voi
     out.result(
       { organizations: found.map(({ id, ...rest }) => ({ organization_id: id, ...rest })) },
       table(
-        ['ORGANIZATION', 'EXTERNAL ID', 'NAME', 'WEBSITES', 'APPS', 'PEOPLE'],
-        found.map(({ id, external_id, name, websites, apps, people }) => [
-          id,
+        ['ORGANIZATION', 'NUMBER', 'EXTERNAL ID', 'NAME', 'WEBSITES', 'APPS', 'PEOPLE', 'HOST', 'MOVED TO'],
+        found.map(({ id, number, external_id, name, websites, apps, people, host, moved_to }) => [
+          ...[id, String(number)],
           plain(external_id),
           plain(name),
           ...[websites, apps, people].map(String),
+          ...[host ?? '', moved_to ?? ''],
         ]),
         'There is no organization. Load data with `gateway import`, or the demo with `gateway demo`.',
       ),
@@ -33,29 +37,62 @@ function updateCommand(group: Command, register: RunAction): void {
   const command = irreversible(
     group
       .command('update <ORG>')
-      .description('set how long the texts and files of messages are kept')
-      .requiredOption(
+      .description('set how long texts and files of messages are kept, or the host of the organization')
+      .option(
         '--keep-messages-days <N>',
         'days, 1 to 36500: older texts and files go every night, for ever; off: they stay',
         days,
+      )
+      .option(
+        '--host <NAME>',
+        'name by which the clients of the organization reach the gateway, such as acme.support.example; none: the base URL',
+        hostName,
       ),
   );
   register(command, async ({ out, store }) => {
-    const { keepMessagesDays: given } = command.opts<{ keepMessagesDays: number | 'off' }>();
+    const given = command.opts<{ keepMessagesDays?: number | 'off'; host?: string }>();
+    if (given.keepMessagesDays === undefined && given.host === undefined)
+      command.error('error: nothing to change: give --keep-messages-days or --host');
     const { db } = await store();
     const { id, tenant, name } = await organization(db, command.args[0] ?? '');
-    const kept = given === 'off' ? null : given;
-    if (kept !== null)
-      await confirm(
-        command,
-        `Clear all texts and files of ${plain(name)} that are older than ${kept} days? It begins at once.`,
+    const told: string[] = [];
+    const document: Record<string, unknown> = { organization_id: id };
+    if (given.keepMessagesDays !== undefined) {
+      const kept = given.keepMessagesDays === 'off' ? null : given.keepMessagesDays;
+      if (kept !== null)
+        await confirm(
+          command,
+          `Clear all texts and files of ${plain(name)} that are older than ${kept} days? It begins at once.`,
+        );
+      await keepMessages(db, tenant, kept);
+      document['keep_messages_days'] = kept;
+      told.push(
+        kept === null ? `${plain(name)} keeps all messages.` : `${plain(name)} keeps texts and files for ${kept} days.`,
       );
-    await keepMessages(db, tenant, kept);
-    out.result(
-      { organization_id: id, keep_messages_days: kept },
-      kept === null ? `${plain(name)} keeps all messages.` : `${plain(name)} keeps texts and files for ${kept} days.`,
-    );
+    }
+    if (given.host !== undefined) {
+      const host = given.host === 'none' ? null : given.host;
+      const taken = await setHost(db, tenant, host);
+      if (taken !== undefined) throw new Refused(`Organization ${taken} has the host ${host}. Remove it there first.`);
+      document['host'] = host;
+      told.push(
+        host === null
+          ? `${plain(name)} has no host.`
+          : `${plain(name)} has the host ${host}. All processes know it in 5 s.`,
+      );
+    }
+    out.result(document, told.join(' '));
   });
+}
+
+/** A name of DNS with a dot, in lower case. Not an address, and not the one word that removes the host. */
+function hostName(value: string): string {
+  const host = value.toLowerCase();
+  if (host !== 'none' && (!isHost(host) || !/\.[a-z][a-z\d-]*$/.test(host)))
+    throw new InvalidArgumentError(
+      'It must be a host name without scheme and port, such as acme.support.example, or none.',
+    );
+  return host;
 }
 
 function days(value: string): number | 'off' {

@@ -18,7 +18,8 @@ const OPERATION = `op_${'0a1b2c3d'.repeat(8)}`;
 /** Examples for the help, by command. A test parses every example, and requires one for every command. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   serve: ['serve', 'serve --no-demo --workers 4'],
-  migrate: ['migrate'],
+  migrate: ['migrate', 'migrate --like postgres://gateway@a.example/gateway'],
+  'cells check': ['cells check postgres://gateway@b.example/gateway --json'],
   demo: ['demo', 'demo --now 2026-11-15T12:00:00Z'],
   import: [
     'import my-data.ndjson',

@@ -40,6 +40,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Register>>> = {
   source: async () => (await import('./source.ts')).sourceCommands,
   erase: async () => (await import('./erase.ts')).eraseCommands,
   audit: async () => (await import('./audit.ts')).auditCommands,
+  cells: async () => (await import('./cells.ts')).cellsCommands,
   restored: async () => (await import('./restored.ts')).restoredCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
 };
@@ -117,6 +118,10 @@ export function unexpected(error: unknown): string {
   const name = error instanceof Error ? error.name : 'error';
   const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);
+  // The two texts of the schema that are written for the operator (0039_cells.sql).
+  if (code === 'GW421' && error instanceof Error) return error.message;
+  if (code === '2200H')
+    return 'This cell has no organization number left, because its range of a million numbers is full. Add the organization to another cell.';
   if (code === 'GW503')
     return 'Nothing was changed, because the audit record of the change cannot be written. Try again.';
   return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(frames ?? [])].join('\n');
@@ -136,6 +141,7 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
           databaseUrl: config.directUrl ?? config.databaseUrl,
           setting: config.directUrl === undefined ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL',
           dataDir: config.dataDir,
+          cell: config.cell,
           connections: 2,
           migrates,
           statementTimeout: 600_000,

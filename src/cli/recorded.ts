@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { draftOfCommand } from '../audit/mark.ts';
 import { openGivenKeys } from '../auth/key-file.ts';
 import type { AuditDraft } from '../core/audit.ts';
+import { requireHere } from '../store/administration/references.ts';
 import { insertRecord, organizationOf, recording } from '../store/audit/commands.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Store } from '../store/open/open.ts';
@@ -47,6 +48,10 @@ export async function recorded(
   const open = async (options?: Parameters<CommandContext['store']>[0]): Promise<Store> => {
     const store = await context.store(options);
     before = await organizationOf(store.db, command.args.filter(isId), undefined);
+    const owner =
+      before ?? (await organizationOf(store.db, given.filter(isId), typeof ref === 'string' ? ref : undefined));
+    // A move ends where the organization has gone already.
+    if (owner !== undefined && operation !== 'organization move') await requireHere(store.db, { id: owner });
     return { ...store, db: recording(store.db, (ids) => draftOf(store.db, ids)) };
   };
   let told: object | undefined;

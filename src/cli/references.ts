@@ -7,6 +7,7 @@ import {
   findInstallations,
   findOrganizations,
   findWebsites,
+  requireHere,
 } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { plain, Refused } from './output.ts';
@@ -31,7 +32,9 @@ export const person = (db: Database, ref: string, tenant?: string): Promise<Cand
   one('person', ref, findPeople(db, [ref], tenant));
 
 export async function website(db: Database, ref: string, tenant?: string): Promise<Candidate> {
-  return only('website', ref, ofTenant(await findWebsites(db, [ref]), tenant, [ref]));
+  const found = only('website', ref, ofTenant(await findWebsites(db, [ref]), tenant, [ref]));
+  await requireHere(db, found);
+  return found;
 }
 
 /** Finds websites of one organization, in the order of `refs` and without duplicates. */

@@ -14,6 +14,7 @@ export const EXPECTED: Readonly<Record<string, string>> = {
   GATEWAY_TLS_CERT: 'a PEM file, together with GATEWAY_TLS_KEY',
   GATEWAY_TLS_KEY: 'a PEM file, together with GATEWAY_TLS_CERT',
   GATEWAY_DB_CONNECTIONS: 'a number of connections, 1 to 200',
+  GATEWAY_CELL: 'the number of a cell, 1 to 9999',
   GATEWAY_OIDC_ISSUER:
     'the https address of an OpenID Connect provider (http on loopback only), together with GATEWAY_OIDC_CLIENT_ID and GATEWAY_OIDC_CLIENT_SECRET',
   GATEWAY_OIDC_CLIENT_ID: 'the client id that the provider in GATEWAY_OIDC_ISSUER has issued for the gateway',

@@ -47,6 +47,7 @@ const Environment = z
     GATEWAY_TLS_CERT: file.optional(),
     GATEWAY_TLS_KEY: file.optional(),
     GATEWAY_DB_CONNECTIONS: whole(1, 200).default(8),
+    GATEWAY_CELL: whole(1, 9_999).default(1),
     GATEWAY_OIDC_ISSUER: z.string().refine(isIssuer).optional(),
     GATEWAY_OIDC_CLIENT_ID: z.string().optional(),
     GATEWAY_OIDC_CLIENT_SECRET: z.string().optional(),
@@ -161,6 +162,8 @@ export interface Config {
   readonly dataDirGiven: boolean;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly dbConnections: number;
+  /** The number of the cell to which the store belongs. */
+  readonly cell: number;
   /** The operator's keys. `undefined` means that the gateway makes a key and keeps it in the data directory. */
   readonly keys: readonly Key[] | undefined;
   readonly trustedProxies: readonly string[];
@@ -238,6 +241,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     dataDirGiven: given['GATEWAY_DATA_DIR'] !== undefined,
     tls,
     dbConnections: data.GATEWAY_DB_CONNECTIONS,
+    cell: data.GATEWAY_CELL,
     keys: data.GATEWAY_KEYS === undefined ? undefined : parseKeys(data.GATEWAY_KEYS),
     trustedProxies: listOf(data.GATEWAY_TRUSTED_PROXIES ?? ''),
     metricsAllowed: listOf(data.GATEWAY_METRICS_ALLOW ?? ''),

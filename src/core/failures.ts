@@ -110,6 +110,7 @@ const TABLE = {
     416,
     'The range is outside the file or longer than 65,536 bytes. Send one shorter range inside the file.',
   ],
+  organization_moved: [421, 'The organization has moved. Send the request to base_url.'],
   capability_unavailable: [422, 'App installations cannot use this capability. Continue without the capability.'],
   adapter_not_available: [
     422,
@@ -169,6 +170,8 @@ export interface FailureDetails {
   readonly errors?: readonly ParameterError[];
   /** Seconds until a retry can succeed. */
   readonly retryAfter?: number;
+  /** The base URL of the gateway that has the organization now. */
+  readonly baseUrl?: string;
   readonly required?: Requirement & { readonly unrestricted: boolean };
   readonly allow?: readonly string[];
   /** Length of the whole file in bytes, for the Content-Range header of a 416 response. */
@@ -198,6 +201,10 @@ export class Failure extends Error {
     return TABLE[this.code][0];
   }
 }
+
+/** True for a failure of the credential itself: no app pays for the call, and a stream ends with its status. */
+export const refusesCredential = ({ code, status }: Pick<Failure, 'code' | 'status'>): boolean =>
+  status === 401 || code === 'organization_moved';
 
 export const NEXT_CURSOR = 'the next_cursor of the previous page, unchanged';
 

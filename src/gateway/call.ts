@@ -2,7 +2,7 @@ import type { Authorities } from '../auth/authority.ts';
 import type { AuditDraft, Books, CallActor, CallReport } from '../core/audit.ts';
 import { type Authority, meets, type Resource } from '../core/authority.ts';
 import { conditionApplies } from '../core/conditions.ts';
-import { Failure } from '../core/failures.ts';
+import { Failure, refusesCredential } from '../core/failures.ts';
 import { PLAIN_BYTES } from '../core/limits.ts';
 import { givenOf } from '../core/parameters.ts';
 import { costOf } from '../core/price.ts';
@@ -184,7 +184,7 @@ export class Corridor {
       const failure = asFailure(error);
       const { authority } = noted;
       report(failure.details.actor ?? authority, { failure });
-      return failure.status === 401 || !authority ? { failure } : { failure, authority };
+      return refusesCredential(failure) || !authority ? { failure } : { failure, authority };
     }
   }
 
@@ -227,7 +227,7 @@ export class Corridor {
       }
       throw new Failure('authority_unavailable', { retryAfter: 1 });
     } catch (error) {
-      if (paid && error instanceof Failure && error.status === 401) {
+      if (paid && error instanceof Failure && refusesCredential(error)) {
         quota.refund(paid.app, paid.units);
         if (noted) noted.units = 0;
       }

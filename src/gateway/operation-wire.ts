@@ -85,6 +85,7 @@ const EVERY: FailureGroup = {
     'token_expired',
     'token_revoked',
     'wrong_resource',
+    'organization_moved',
     // An owner can switch every operation off.
     'not_permitted',
     'quota_exceeded',

@@ -13,7 +13,7 @@ import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
 import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
 import { loadedAt } from '../surfaces/http/loaded.ts';
-import { type RunningServer, startServer } from '../surfaces/http/server.ts';
+import { type RunningServer, type ServedSite, startServer } from '../surfaces/http/server.ts';
 import { mcpSurface } from '../surfaces/mcp/mcp.ts';
 import { oauthSurface } from '../surfaces/oauth/oauth.ts';
 import { realtimeSurface } from '../surfaces/realtime/realtime.ts';
@@ -21,6 +21,7 @@ import { recordSurface } from '../surfaces/record/record.ts';
 import { restSurface } from '../surfaces/rest/rest.ts';
 import { refusedPort } from './address.ts';
 import { consoleTools } from './console-tools.ts';
+import { openHosts } from './hosts.ts';
 import { uncollected } from './log.ts';
 import type { ServedGateway } from './open-gateway.ts';
 import type { ServeContext } from './serve.ts';
@@ -56,60 +57,25 @@ export async function openServer(
     config.identity && (await import('../auth/identity-provider.ts')).openIdentityProvider(config.identity);
   const answering = answers(store);
   const source = openClientAddress(config.trustedProxies);
-  const published = publicApp({
+  // All hosts share what limits hostile clients.
+  const oauth = openOAuth({
     baseUrl,
-    openapi: async () => (await import('../surfaces/openapi/openapi.ts')).openapi(registry, baseUrl),
-    llms: async () =>
-      (await import('../surfaces/llms/llms.ts')).llms({ registry, guides, baseUrl, resources, prompts, skills }),
-    agentCard: async () => {
-      const { signedCard, cardKeys } = await loadCard();
-      return signedCard({ skills, baseUrl }, cardKeys(keys));
+    db: store.db,
+    skillScopes: skills.scopes,
+    byUrl: {
+      hosts: config.clientsByUrl.hosts,
+      longest: config.clientsByUrl.longest,
+      fetch: documentFetcher({ allowed: config.clientsByUrl.allowed, userAgent: userAgent(baseUrl) }),
     },
-    jwks: async () => {
-      const { publicKeys, cardKeys } = await loadCard();
-      return publicKeys(cardKeys(keys));
-    },
-    docs: async () =>
-      (await import('../surfaces/docs/docs.ts')).docsPages({
-        baseUrl,
-        registry,
-        skills,
-        guides,
-        version: packageVersion,
-      }),
-    metrics: {
-      type: METRICS_TYPE,
-      permitted: openAllowed(config.metricsAllowed, config.trustedProxies),
-      text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
-    },
-    ready: async () => !stop.aborted && (await answering()) && !stop.aborted,
   });
-  running = await startServer({
-    host: config.host,
-    port,
-    baseUrl,
-    tls: config.tls,
-    log,
+  const siteAt = (baseUrl: string): ServedSite => ({
     handlers: [
       mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
       loadedAt('/a2a', async () =>
         (await import('../surfaces/a2a/a2a.ts')).a2aSurface(corridor, { baseUrl, tasks, skills }),
       ),
       restSurface(corridor, baseUrl),
-      oauthSurface(
-        openOAuth({
-          baseUrl,
-          db: store.db,
-          skillScopes: skills.scopes,
-          byUrl: {
-            hosts: config.clientsByUrl.hosts,
-            longest: config.clientsByUrl.longest,
-            fetch: documentFetcher({ allowed: config.clientsByUrl.allowed, userAgent: userAgent(baseUrl) }),
-          },
-        }),
-        source,
-        provider,
-      ),
+      oauthSurface({ ...oauth, baseUrl }, source, provider),
       recordSurface({ baseUrl, db: store.db }, source, provider),
       consoleSurface(
         {
@@ -124,11 +90,54 @@ export async function openServer(
         provider,
       ),
     ],
+    otherwise: publicApp({
+      baseUrl,
+      openapi: async () => (await import('../surfaces/openapi/openapi.ts')).openapi(registry, baseUrl),
+      llms: async () =>
+        (await import('../surfaces/llms/llms.ts')).llms({ registry, guides, baseUrl, resources, prompts, skills }),
+      agentCard: async () => {
+        const { signedCard, cardKeys } = await loadCard();
+        return signedCard({ skills, baseUrl }, cardKeys(keys));
+      },
+      jwks: async () => {
+        const { publicKeys, cardKeys } = await loadCard();
+        return publicKeys(cardKeys(keys));
+      },
+      docs: async () =>
+        (await import('../surfaces/docs/docs.ts')).docsPages({
+          baseUrl,
+          registry,
+          skills,
+          guides,
+          version: packageVersion,
+        }),
+      metrics: {
+        type: METRICS_TYPE,
+        permitted: openAllowed(config.metricsAllowed, config.trustedProxies),
+        text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
+      },
+      ready: async () => !stop.aborted && (await answering()) && !stop.aborted,
+    }),
+  });
+  running = await startServer({
+    host: config.host,
+    port,
+    baseUrl,
+    tls: config.tls,
+    log,
+    ...siteAt(baseUrl),
+    siteOf: openHosts({
+      db: store.upkeep,
+      baseUrl,
+      siteAt,
+      stop,
+      onError: (error) =>
+        log.warn({ err: error }, 'the hosts of organizations could not be read; they are read again soon'),
+    }),
     upgrade: realtimeSurface(realtime),
     books: trail,
     observer: { ended: metrics.ended, trace: tracing?.trace },
     trustedProxies: config.trustedProxies,
-    otherwise: published,
   }).catch((error: unknown) => {
     throw refusedPort(error, config.host, config.port) ?? error;
   });

@@ -30,6 +30,7 @@ export async function openServedStore(
     directUrl: config.directUrl,
     replicaUrl: supervises ? undefined : config.replicaUrl,
     dataDir: config.dataDir,
+    cell: config.cell,
     connections: supervises ? 1 : config.dbConnections,
     fenced: !supervises,
     onStatement: tracing?.onStatement,

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
 import type { Books, CallOrigin } from '../core/audit.ts';
-import { Failure } from '../core/failures.ts';
+import { Failure, refusesCredential } from '../core/failures.ts';
 import type { Skill } from '../core/skill.ts';
 import { pauseUpTo } from '../flow/pause.ts';
 import { asFailure, Caller, type Corridor } from '../gateway/call.ts';
@@ -244,7 +244,7 @@ export function openTasks(options: TasksOptions): Tasks {
         if (!request.wait) return viewOf(accepted.task, authority);
         return ended(request, accepted.task).catch((error: unknown) => {
           // A call without a valid authority costs nothing.
-          if (error instanceof Failure && error.status === 401) corridor.refund(authority, paid);
+          if (error instanceof Failure && refusesCredential(error)) corridor.refund(authority, paid);
           throw error;
         });
       }),

@@ -159,6 +159,7 @@ const CASES = (): Record<string, Case[]> => ({
     [{ GATEWAY_TLS_KEY: text }, `GATEWAY_TLS_CERT must be ${EXPECTED['GATEWAY_TLS_CERT']}.`],
     [{ GATEWAY_TLS_CERT: text, GATEWAY_TLS_KEY: base }, unreadable('GATEWAY_TLS_KEY')],
   ],
+  GATEWAY_CELL: each('GATEWAY_CELL', ['0', '10000', '-1', '1.5', 'two', ' 2']),
   GATEWAY_DB_CONNECTIONS: each('GATEWAY_DB_CONNECTIONS', ['0', '201', '-1', '1.5', 'many', ' 8']),
   GATEWAY_OIDC_ISSUER: [...each('GATEWAY_OIDC_ISSUER', ISSUERS, PROVIDER), ...without('GATEWAY_OIDC_ISSUER')],
   GATEWAY_OIDC_CLIENT_ID: without('GATEWAY_OIDC_CLIENT_ID'),

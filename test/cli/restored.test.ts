@@ -155,7 +155,7 @@ it('what is made after it has numbers, and so ids, that nothing of the lost time
   rmSync(folder, { recursive: true, force: true });
   expect(ran).toMatchObject({ code: 0 });
   const [made] = await sql`
-    SELECT (SELECT tenant - ${used?.['tenant']}::bigint > 1e9 FROM platform.organization WHERE external_id = 'newer') AS organization,
+    SELECT (SELECT tenant - ${used?.['tenant']}::bigint > 1e4 FROM platform.organization WHERE external_id = 'newer') AS organization,
            (SELECT site > 1e9 FROM platform.website WHERE external_id = 'newest') AS website,
            (SELECT bool_and(id > 1e9 OR site > 1e9) FROM platform.visitor WHERE external_id IN ('first-of-it', 'next-of-another')) AS visitors,
            (SELECT id > 1e9 FROM platform.subsite WHERE external_id = 'first-of-its-kind') AS subsite`;

@@ -53,6 +53,7 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^node dist\/test\/(faults|bench)\//, 'takes minutes of both cores'],
   [/^docker (compose|buildx) /, 'needs a Docker engine: test/deploy holds what the compose files name'],
   [/^(kubectl |for rules in )/, 'needs a cluster: test/deploy compares the manifests with the gateway'],
+  [/gateway -- (migrate --like|cells check) /, 'needs a second cell: test/cli/cells.test.ts has one'],
   [/^node dist\/test\/deploy\//, 'needs caddy, and takes minutes'],
   [
     /^psql /,

@@ -33,7 +33,8 @@ afterAll(() => gateway.close());
 
 /** Text columns that cannot hold a canary (a unique planted text): enumerations, codes and digests. */
 const OTHER_TEXT = [
-  ...['organization.public_id', 'website.time_zone', 'contact.country', 'saved_response.language', 'file.version'],
+  ...['organization.public_id', 'organization.host', 'organization.moved_to', 'website.time_zone', 'contact.country'],
+  ...['saved_response.language', 'file.version'],
   ...['channel.platform', 'operator.role', 'conversation.status', 'conversation.platform', 'ai_feature.type'],
   ...['message.author_type', 'message.visibility', 'message.kind', 'message.delivery_status', 'file.sha256'],
   ...['file.disposition', 'saved_response.scope', 'saved_link.kind', 'saved_link.scope', 'offer.type', 'offer.status'],

@@ -61,7 +61,9 @@ async function ending(name: string, { credential }: Credential, undo: boolean): 
   const { sql } = database;
   const past = sql`now() - interval '1 millisecond'`;
   const none = sql`NULL`;
-  if (name === 'revoked credential') {
+  if (name === MOVED[0]) {
+    await sql`UPDATE platform.organization SET moved_to = ${undo ? none : sql`'https://b.example'`} WHERE tenant = 1`;
+  } else if (name === 'revoked credential') {
     await sql`UPDATE gateway.credential SET revoked_at = ${undo ? none : past} WHERE id = ${credential}`;
   } else if (name === 'expired credential') {
     await sql`UPDATE gateway.credential SET expires_at = ${undo ? sql`now() + interval '1 day'` : past} WHERE id = ${credential}`;
@@ -71,6 +73,9 @@ async function ending(name: string, { credential }: Credential, undo: boolean): 
     await sql`UPDATE gateway.token SET expires_at = ${undo ? none : past} WHERE credential_id = ${credential}`;
   }
 }
+/** Of the whole organization, so the other tests of this file leave it out. */
+const MOVED: [name: string, code: string] = ['moved organization', 'organization_moved'];
+const statusOf = (code: string): number => (code === MOVED[1] ? 421 : 401);
 const ENDINGS: [name: string, code: string][] = [
   ['revoked credential', 'token_revoked'],
   ['expired credential', 'token_expired'],
@@ -116,7 +121,7 @@ const ROADS: [name: string, path: string, status: number, headers?: Record<strin
 ];
 
 describe('TN-05 an ended authority is refused by every road, on both gateways, at the very next request', () => {
-  it.each(ENDINGS)('TN-05 %s', { timeout: 120_000 }, async (name, code) => {
+  it.each([...ENDINGS, MOVED])('TN-05 %s', { timeout: 120_000 }, async (name, code) => {
     const holder = await gateway(0).issue();
     for (const [road, path, status, headers = {}, method = 'GET'] of ROADS) {
       await warm(holder);
@@ -127,7 +132,7 @@ describe('TN-05 an ended authority is refused by every road, on both gateways, a
       await ending(name, holder, false);
       for (const one of gateways) {
         const after = await one.ask(path, { token: holder.token, headers, method });
-        expect(after.status, `${road} after ${name}: ${after.text}`).toBe(401);
+        expect(after.status, `${road} after ${name}: ${after.text}`).toBe(statusOf(code));
         if (method === 'GET') expect(after.body.code, road).toBe(code);
         expect(after.headers['ratelimit'], road).toBeUndefined();
       }
@@ -135,7 +140,7 @@ describe('TN-05 an ended authority is refused by every road, on both gateways, a
     }
   });
 
-  it.each(ENDINGS)('TN-05 %s, with what it lacks and with its quota used up', async (name, code) => {
+  it.each([...ENDINGS, MOVED])('TN-05 %s, with what it lacks and with its quota used up', async (name, code) => {
     const lacking = await gateway(0).issue({ scopes: ['conversation_read'] });
     const poor = await gateway(0).issue({ perMinute: 1, burst: 2 });
     await warm(lacking);
@@ -152,7 +157,7 @@ describe('TN-05 an ended authority is refused by every road, on both gateways, a
       await ending(name, holder, false);
       for (const one of gateways) {
         const after = await one.ask(path, holder);
-        expect([after.status, after.body.code], path).toEqual([401, code]);
+        expect([after.status, after.body.code], path).toEqual([statusOf(code), code]);
       }
       await ending(name, holder, true);
     }

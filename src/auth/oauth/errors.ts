@@ -41,6 +41,7 @@ const TABLE = {
     400,
     'The person did not consent. Start a new authorization only if the person asks for a new authorization.',
   ],
+  organization_moved: [421, 'The organization has moved. Send the request to base_url.'],
   server_error: [
     500,
     'The authorization server failed to answer and logged the failure. Try again once, then tell the operator of the gateway.',
@@ -85,6 +86,8 @@ export class OAuthError extends Error {
       readonly form?: string;
       readonly secret?: boolean;
       readonly retryAfter?: number;
+      /** Where the organization lives now. */
+      readonly baseUrl?: string;
       readonly reason?: ClientReason;
       readonly rule?: DocumentRule;
       readonly cause?: unknown;

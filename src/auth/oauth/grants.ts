@@ -94,8 +94,9 @@ export const GRANTS = {
 export async function revoke(context: OAuthContext): Promise<TokenEnd | undefined> {
   const { kind, request, services } = context;
   const wait = kind === 'by_url' ? services.failures.wait(request.source) : 0;
-  const some = ({ what }: TokenEnd): boolean => what !== 'nothing';
+  const some = ({ what, movedTo }: TokenEnd): boolean => what !== 'nothing' || movedTo !== undefined;
   const ended = await present(context, 'token', (by, token) => endToken(services.db, by, token), some);
+  if (ended?.movedTo !== undefined) throw new OAuthError('organization_moved', { baseUrl: ended.movedTo });
   if (ended && some(ended)) return ended;
   if (wait > 0) throw new OAuthError('slow_down', { secret: false, retryAfter: wait });
   return undefined;
@@ -108,8 +109,9 @@ async function exchange(
   run: (by: Presenter, digest: Buffer) => Promise<Exchanged | undefined>,
 ): Promise<Exclude<Exchanged, { refused: unknown }>> {
   const valid = (one: Exchanged): boolean => !('refused' in one) || one.refused !== 'invalid_grant';
-  const exchanged = (await present(context, name, run, valid)) ?? { refused: 'invalid_grant' };
+  const exchanged = (await present(context, name, run, valid)) ?? { refused: 'invalid_grant' as const };
   if (!('refused' in exchanged)) return exchanged;
+  if (exchanged.refused === 'organization_moved') throw new OAuthError(exchanged.refused, { baseUrl: exchanged.to });
   const { refused, ended, wait } = exchanged;
   const secret = context.kind === 'installed';
   throw new OAuthError(refused, { secret, ended, ...(wait !== undefined && { retryAfter: wait }) });

@@ -10,15 +10,39 @@ export interface OrganizationRecord {
   readonly people: number;
   /** For how many days texts and files of messages are kept. Null: for ever. */
   readonly keep_messages_days: number | null;
+  /** The organization's number, with which its public ids begin. */
+  readonly number: number;
+  /** The host by which its clients reach the gateway. Null: the base URL. */
+  readonly host: string | null;
+  /** The base URL of the cell in which it lives now. Null: it lives here. */
+  readonly moved_to: string | null;
 }
 
 export const readOrganizations = (db: Database): Promise<OrganizationRecord[]> =>
   db.query<OrganizationRecord>(sql`
-    SELECT o.public_id AS id, o.external_id, o.name, o.keep_messages_days,
+    SELECT o.public_id AS id, o.external_id, o.name, o.keep_messages_days, o.tenant::float8 AS number, o.host, o.moved_to,
            (SELECT count(*)::integer FROM platform.website w WHERE w.tenant = o.tenant) AS websites,
            (SELECT count(*)::integer FROM gateway.app a WHERE a.tenant = o.tenant) AS apps,
            (SELECT count(*)::integer FROM gateway.person p WHERE p.tenant = o.tenant) AS people
       FROM platform.organization o ORDER BY o.tenant`);
+
+/** The hosts of organizations, in lower case. */
+export async function readHosts(db: Database): Promise<string[]> {
+  const rows = await db.read<{ host: string }>(sql`
+    SELECT host FROM platform.organization WHERE host IS NOT NULL ORDER BY host`);
+  return rows.map(({ host }) => host);
+}
+
+/** Sets the host of an organization. Null removes it. Returns the id of another organization that has the host. */
+export async function setHost(db: Database, tenant: string, host: string | null): Promise<string | undefined> {
+  const [taken] = await db.query<{ id: string }>(sql`
+    WITH changed AS (
+      UPDATE platform.organization SET host = ${host}::text WHERE tenant = ${tenant}
+         AND NOT EXISTS (SELECT FROM platform.organization x WHERE x.host = ${host}::text AND x.tenant <> ${tenant})
+    )
+    SELECT x.public_id AS id FROM platform.organization x WHERE x.host = ${host}::text AND x.tenant <> ${tenant}`);
+  return taken?.id;
+}
 
 export async function keepMessages(db: Database, tenant: string, days: number | null): Promise<void> {
   // The next round begins at once, at the first message.

@@ -1,5 +1,5 @@
 import { type Fragment, sql } from '../../core/sql.ts';
-import { mayConsent, mayEnter } from '../calls/guard.ts';
+import { mayConsent, mayEnter, maySignIn } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
@@ -180,17 +180,25 @@ async function change(
 /**
  * Finds the people with this e-mail address who may consent and have a password, oldest person first. `tenant` limits
  * the search to one organization. `organization` limits the search to the organizations with this id, external_id or
- * name. The case of a name does not count. `approvers` also finds approvers. Returns at most `most` people.
+ * name. The case of a name does not count. Also finds people whose organization has moved to another cell. `approvers` also finds approvers. Returns at most `most` people.
  */
 export const findCandidates = (
   db: Database,
   asked: { tenant: string | null; email: string; organization: string | undefined; most: number; approvers: boolean },
-): Promise<{ readonly id: string; readonly password: string; readonly organization_id: string }[]> => {
-  const { tenant, email, organization = null, most, approvers } = asked;
+): Promise<
+  {
+    readonly id: string;
+    readonly password: string;
+    readonly organization_id: string;
+    readonly moved_to: string | null;
+  }[]
+> => {
+  const { tenant, email, organization = null, most } = asked;
   return db.read(sql`
-    SELECT p.id, p.password, o.public_id AS organization_id FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
+    SELECT p.id, p.password, o.public_id AS organization_id, o.moved_to
+      FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
      WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.email = ${email}
-       AND p.password IS NOT NULL AND ${approvers ? mayEnter : mayConsent}
+       AND p.password IS NOT NULL AND ${maySignIn(asked)}
        AND (${organization}::text IS NULL OR o.public_id = ${organization} OR o.external_id = ${organization}
             OR lower(o.name) = lower(${organization}))
      ORDER BY p.created_at, p.id LIMIT ${most}`);

@@ -53,3 +53,12 @@ export const findInstallations = (db: Database, refs: readonly string[]): Promis
     SELECT r.ref, i.id, a.tenant, 0::bigint AS site, a.name, 'app ' || a.id AS of
       FROM ${names(refs)} JOIN gateway.installation i ON true
       JOIN gateway.app a ON a.id = i.app_id AND r.ref IN (i.id, a.id, a.name) ORDER BY i.created_at, i.id`);
+
+/** Fails with GW421 and a sentence for the operator if the organization lives in another cell. `of`: its id or number. */
+export async function requireHere(
+  db: Database,
+  of: { readonly id: string } | { readonly tenant: string },
+): Promise<void> {
+  const which = 'id' in of ? sql`o.public_id = ${of.id}` : sql`o.tenant = ${of.tenant}`;
+  await db.query(sql`SELECT gateway.refuse_moved(o.tenant) FROM platform.organization o WHERE ${which}`);
+}

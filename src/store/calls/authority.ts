@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type Authority, type Resource, waitsOf } from '../../core/authority.ts';
+import { Failure } from '../../core/failures.ts';
 import { websiteKey } from '../../core/ids.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { sql } from '../../core/sql.ts';
@@ -35,7 +36,20 @@ interface AuthorityRow extends Found {
   approve: string[];
   write: string[];
   without_approval: string[];
+  moved_to: string | null;
 }
+
+export interface LoadedAuthority {
+  readonly state: Found['state'];
+  readonly authority: Authority;
+  readonly proof: Proof | undefined;
+  /** The base URL of the cell in which the organization lives now. Null: it lives here. */
+  readonly movedTo: string | null;
+}
+
+/** The refusal of a good token whose organization lives in another cell. */
+export const organizationMoved = ({ authority: actor, movedTo }: LoadedAuthority): Failure =>
+  new Failure('organization_moved', { actor, ...(movedTo !== null && { baseUrl: movedTo }) });
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
 const madeOf = new WeakMap<Authority, string>();
@@ -51,22 +65,21 @@ export async function loadAuthority(
   digest: Uint8Array,
   before?: Authority,
   turn?: string,
-): Promise<{ state: Found['state']; authority: Authority; proof: Proof | undefined } | null> {
+): Promise<LoadedAuthority | null> {
   const found = await lookUp<AuthorityRow>(db, digest, { columns: COLUMNS, joins: JOINS, turn });
   if (!found) return null;
   const { row, proof } = found;
   const made = createHash('sha256').update(JSON.stringify(row)).digest('base64');
-  if (before && madeOf.get(before) === made) return { state: row.state, authority: before, proof };
-  const authority = authorityOf(row, digest);
+  const authority = before && madeOf.get(before) === made ? before : authorityOf(row, digest);
   madeOf.set(authority, made);
-  return { state: row.state, authority, proof };
+  return { state: row.state, authority, proof, movedTo: row.moved_to };
 }
 
 /** Of a token `t` and its credential `c`. */
 const COLUMNS = sql`
            c.id, c.environment, o.public_id AS organization_id, a.id AS app_id, i.id AS installation_id,
            a.tenant, c.data_access, c.channel_ids, c.team_ids, c.subsite_ids, t.audience, t.consent_id, n.person_id,
-           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off, c.approve, c.write, c.without_approval,
+           c.hosted_client IS NOT NULL AS by_url, c.allow_ip, a.switched_off, c.approve, c.write, c.without_approval, o.moved_to,
            n.data_access AS given_data_access, n.channel_ids AS given_channel_ids, n.team_ids AS given_team_ids,
            n.subsite_ids AS given_subsite_ids,
            least(t.expires_at, c.expires_at) AS expires_at,

@@ -5,17 +5,25 @@ import { changesOf } from '../driver/connections.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
+const owns = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
+const enters = sql`p.disabled_at IS NULL AND (p.role IN ('owner', 'admin') OR gateway.is_approver(p))`;
+const livesHere = sql`gateway.lives_here(p.tenant)`;
+
 /**
  * SQL condition: the person may consent, because the person is an enabled owner or admin. Every statement that looks up a
- * signed-in person uses this condition, but for the few that approvers need (mayEnter).
+ * signed-in person uses this condition, but for the few that approvers need (mayEnter). Nobody works in an organization
+ * that has moved to another cell.
  */
-export const mayConsent = sql`p.disabled_at IS NULL AND p.role IN ('owner', 'admin')`;
+export const mayConsent = sql`${owns} AND ${livesHere}`;
 
 /**
  * SQL condition: the console lets the person in. Besides owners and admins, it lets in approvers, whom a credential names.
  * Statements for approvers check for themselves that a record concerns such a credential (administration/approvals.ts).
  */
-export const mayEnter = sql`p.disabled_at IS NULL AND (p.role IN ('owner', 'admin') OR gateway.is_approver(p))`;
+export const mayEnter = sql`${enters} AND ${livesHere}`;
+
+/** SQL condition: the person may sign in, here or where the organization lives now. */
+export const maySignIn = ({ approvers }: { readonly approvers: boolean }): Fragment => (approvers ? enters : owns);
 
 /** A token digest and a credential revision decide together what a token may do. */
 type TokenIdentity = Pick<Authority, 'digest' | 'revision'>;
@@ -182,12 +190,13 @@ export async function provedWrites<R extends { readonly id: string }>(
 }
 
 export interface Found {
-  readonly state: 'valid' | 'expired' | 'revoked';
+  /** `moved`: the organization lives in another cell. */
+  readonly state: 'valid' | 'expired' | 'revoked' | 'moved';
   readonly revision: number;
 }
 
 /**
- * Looks up a token `t` and its credential `c`, for `columns` and `joins`. Undefined if no token has the digest. The
+ * Looks up a token `t` and its credential `c`, for `columns` and `joins`, which name the organization `o`. Undefined if no token has the digest. The
  * proof names the revision that was read. `turn`: the app or network in whose turn the statement waits.
  */
 export async function lookUp<R extends object>(
@@ -197,7 +206,8 @@ export async function lookUp<R extends object>(
 ): Promise<{ readonly row: R & Found; readonly proof: Proof | undefined } | undefined> {
   const statement = sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
-                WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired' ELSE 'valid' END AS state,
+                WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired'
+                WHEN o.moved_to IS NOT NULL THEN 'moved' ELSE 'valid' END AS state,
            c.revision, ${columns}
       FROM gateway.token t
       JOIN gateway.credential c ON c.id = t.credential_id ${joins}

@@ -125,7 +125,7 @@ export const UPKEEP_LIMIT = 60;
 /** Counts writes that are pending long after the end of their lease, and old ones that have no lease and wait for no person. */
 export const stuckOperations = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.operation
-   WHERE status = 'pending' AND NOT EXISTS (SELECT FROM gateway.approval a WHERE a.operation_id = operation.operation_id AND a.state = 'pending')
+   WHERE status = 'pending' AND gateway.lives_here(tenant) AND NOT EXISTS (SELECT FROM gateway.approval a WHERE a.operation_id = operation.operation_id AND a.state = 'pending')
      AND coalesce(lease_until, created_at) < now() - make_interval(secs => ${UPKEEP_LIMIT}::integer)`);
 
 /**
@@ -157,9 +157,12 @@ export const unrecordedNotes = countBySite(
 /** Within this many seconds, a replica ends each task with an expired lease and deletes each expired task. */
 const SWEPT = 5;
 
+/** The old cell of a moved organization leaves its tasks alone. */
+const LIVES_HERE = sql`gateway.credential_moved_to(credential_id) IS NULL`;
+
 export const lapsedTasks = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.task
-   WHERE state IN ('submitted', 'working') AND expires_at > now()
+   WHERE state IN ('submitted', 'working') AND expires_at > now() AND ${LIVES_HERE}
      AND coalesce(lease_until, '-infinity') < now() - make_interval(secs => ${SWEPT}::integer)`);
 
 export const misplacedArtifacts = countOf(sql`
@@ -167,7 +170,7 @@ export const misplacedArtifacts = countOf(sql`
 
 export const expiredTasks = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.task
-   WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer)`);
+   WHERE expires_at < now() - make_interval(secs => ${SWEPT}::integer) AND ${LIVES_HERE}`);
 
 export const orphanedTokens = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
@@ -241,9 +244,9 @@ export const outlivingTokens = countOf(sql`
 
 export const unentitledPeople = countOf(sql`
   SELECT ((SELECT count(*) FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
-       WHERE s.expires_at > now() AND NOT (${mayEnter}))
+       WHERE s.expires_at > now() AND gateway.lives_here(p.tenant) AND NOT (${mayEnter}))
    + (SELECT count(*) FROM gateway.consent c JOIN gateway.person p ON p.id = c.person_id
-       WHERE c.revoked_at IS NULL AND c.expires_at > now() AND NOT (${mayConsent})))::integer AS count`);
+       WHERE c.revoked_at IS NULL AND c.expires_at > now() AND gateway.lives_here(p.tenant) AND NOT (${mayConsent})))::integer AS count`);
 
 /** Counts consents with several usable refresh tokens. A consent may have only one. */
 export const splitFamilies = countOf(sql`
@@ -256,7 +259,7 @@ const TAKEN_UP = 60;
 /** Counts deliveries whose lease has ended without another attempt. Those of a held event family wait on purpose. */
 export const lapsedDeliveries = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.webhook_delivery d JOIN gateway.webhook_endpoint e ON e.id = d.endpoint_id
-   WHERE d.status = 'pending' AND e.enabled AND d.lease_until < now() - make_interval(secs => ${TAKEN_UP}::integer)
+   WHERE d.status = 'pending' AND e.enabled AND gateway.lives_here(e.tenant) AND d.lease_until < now() - make_interval(secs => ${TAKEN_UP}::integer)
      AND NOT EXISTS (SELECT FROM gateway.family_hold f
                       WHERE f.tenant = d.tenant AND f.site = d.site AND f.family = split_part(d.event_type, '.', 1))`);
 
@@ -271,7 +274,7 @@ const BEHIND = 60;
 /** Counts sources that fail, are behind, or could not be compared. A paused source does not count. */
 export const lateSources = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.source s
-   WHERE NOT s.paused AND (gateway.source_state(s) = 'failing' OR gateway.source_lag(s) > ${BEHIND} OR s.compare_error IS NOT NULL)`);
+   WHERE NOT s.paused AND gateway.lives_here(s.tenant) AND (gateway.source_state(s) = 'failing' OR gateway.source_lag(s) > ${BEHIND} OR s.compare_error IS NOT NULL)`);
 
 export const rejectedRows = countOf(sql`
   SELECT count(DISTINCT (source, origin))::integer AS count FROM gateway.source_reject`);

@@ -46,7 +46,7 @@ export async function readGauges(db: Database): Promise<Gauges | undefined> {
       SELECT coalesce(h.position, e.position) - e.position AS behind,
              (SELECT d.due_at FROM gateway.webhook_delivery d WHERE d.endpoint_id = e.id AND d.status = 'pending'
                ORDER BY d.due_at LIMIT 1) AS due_at
-        FROM (SELECT id, tenant, site, position FROM gateway.webhook_endpoint WHERE enabled LIMIT ${COUNTED}::integer) e
+        FROM (SELECT id, tenant, site, position FROM gateway.webhook_endpoint WHERE enabled AND gateway.lives_here(tenant) LIMIT ${COUNTED}::integer) e
         LEFT JOIN gateway.journal_head h ON h.tenant = e.tenant AND h.site = e.site)
     SELECT (SELECT count(*)::integer FROM (SELECT FROM gateway.operation
              WHERE status <> 'acknowledged' AND fingerprint IS NOT NULL AND lease_until IS NOT NULL LIMIT ${COUNTED}::integer) o) AS "operationsUnsettled",
@@ -60,11 +60,11 @@ export async function readGauges(db: Database): Promise<Gauges | undefined> {
            (SELECT count(*)::integer FROM endpoint) AS "endpointsEnabled",
            (SELECT count(*)::integer FROM (SELECT FROM gateway.task
              WHERE lease_until IS NOT NULL LIMIT ${COUNTED}::integer) t) AS "tasksOpen",
-           (SELECT count(*)::integer FROM gateway.source s WHERE gateway.source_state(s) = 'failing') AS "sourcesFailing",
+           (SELECT count(*)::integer FROM gateway.source s WHERE gateway.source_state(s) = 'failing' AND gateway.lives_here(s.tenant)) AS "sourcesFailing",
            (SELECT coalesce(jsonb_agg(jsonb_build_object('source', s.id, 'lag', gateway.source_lag(s), 'behind', s.behind,
                      'lastSuccess', extract(epoch FROM s.last_success_at), 'failing', (gateway.source_state(s) = 'failing')::integer,
                      'written', s.written, 'removed', s.removed, 'rejects', (SELECT count(*) FROM (
                        SELECT DISTINCT r.origin FROM gateway.source_reject r WHERE r.source = s.id LIMIT ${COUNTED}::integer) o))), '[]')
-              FROM (SELECT * FROM gateway.source ORDER BY created_at, id LIMIT ${raw(String(SOURCES))}) s) AS sources`);
+              FROM (SELECT * FROM gateway.source WHERE gateway.lives_here(tenant) ORDER BY created_at, id LIMIT ${raw(String(SOURCES))}) s) AS sources`);
   return row && { ...row, operationsKept: Number(row.operationsKept), receiptsBehind: Number(row.receiptsBehind) };
 }

@@ -36,24 +36,24 @@ export async function migrations(): Promise<Migration[]> {
  * Migrates the store to the current schema and returns the schema version. Several processes can do this at the same
  * time. Each migration is one script and therefore one transaction. The transaction takes the lock, records the
  * migration and then changes the schema. A second process fails on the key of that record and continues with the next
- * migration. Large tables get their new indexes later (build.ts).
+ * migration. `cell` is the number of a new store (0039_cells.sql). Large tables get their new indexes later (build.ts).
  */
-export async function migrate(db: Database): Promise<{ version: number; applied: string[] }> {
+export async function migrate(db: Database, cell = 1): Promise<{ version: number; applied: string[] }> {
   await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
     CREATE TABLE IF NOT EXISTS public.gateway_migration (
       version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
   const all = await migrations();
   const current = await storeVersion(db, all);
   const applied: string[] = [];
-  for (const migration of all.slice(current)) if (await apply(db, migration)) applied.push(migration.name);
+  for (const migration of all.slice(current)) if (await apply(db, migration, cell)) applied.push(migration.name);
   return { version: all.length, applied };
 }
 
 /** Returns false when another process has applied the migration at the same time. */
-async function apply(db: Database, { version, name, text }: Migration): Promise<boolean> {
+async function apply(db: Database, { version, name, text }: Migration, cell: number): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
+      await db.script(`SELECT pg_advisory_xact_lock(${LOCK}), set_config('gateway.cell', '${cell}', true);
         INSERT INTO public.gateway_migration (version, name) VALUES (${version}, '${name}');
         ${text}`);
       return true;
@@ -100,4 +100,13 @@ async function storeVersion(db: Database, all: readonly Migration[]): Promise<nu
     );
   }
   return current;
+}
+
+/** Throws StoreUnavailable if the store is another cell than GATEWAY_CELL says. */
+export async function requireCell(db: Database, cell: number): Promise<void> {
+  const [row] = await db.read<{ number: number }>(sql`SELECT number FROM gateway.cell`);
+  if (row === undefined || row.number === cell) return;
+  throw new StoreUnavailable(
+    `The store is cell ${row.number}, but GATEWAY_CELL is ${cell}${cell === 1 ? ' (the default)' : ''}. Set GATEWAY_CELL=${row.number}, or name the store of cell ${cell}. A store keeps its number. So make a new cell in an empty database.`,
+  );
 }

@@ -6,7 +6,7 @@ import { type OnStatement, type Pool, watched } from '../driver/watched.ts';
 import { type EmbeddedStore, openEmbedded } from '../embedded/embedded.ts';
 import { buildIndexes } from './build.ts';
 import type { StandbyFence } from './fence.ts';
-import { migrate, requireMigrated } from './migrate.ts';
+import { migrate, requireCell, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
 import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
 
@@ -52,6 +52,8 @@ export interface StoreOptions {
   readonly replicaUrl?: string | undefined;
   readonly dataDir: string;
   readonly connections: number;
+  /** The number that the store has, or gets with its first migration (docs/cells.md). */
+  readonly cell?: number;
   /** True (the default): a store with an older schema is migrated. False: such a store is refused. */
   readonly migrates?: boolean | undefined;
   /** True: statements fail while the server is cut off from its synchronous standbys (open/fence.ts). */
@@ -89,6 +91,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     log,
     warn,
     name = 'gateway',
+    cell = 1,
   } = options;
   const embedded = databaseUrl === undefined ? await openEmbedded({ dataDir, log, warn }) : undefined;
   const target: ConnectOptions['target'] = embedded ? addressOf(embedded) : (databaseUrl ?? '');
@@ -147,8 +150,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const [migrated, address] =
       directUrl === undefined ? ([setting, databaseUrl] as const) : (['DATABASE_DIRECT_URL', directUrl] as const);
     const { version, applied } = await reaching(migrated, address, async () =>
-      options.migrates === false ? { version: await requireMigrated(server), applied: [] } : migrate(server),
+      options.migrates === false ? { version: await requireMigrated(server), applied: [] } : migrate(server, cell),
     );
+    await requireCell(server, cell);
     if (applied.length > 0) log(`schema at version ${version}`);
     if (options.fenced === true && !embedded) {
       const { CONFIRMING, openFence } = await import('./fence.ts');

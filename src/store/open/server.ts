@@ -24,7 +24,8 @@ interface StoreServer {
   readonly own: boolean;
 }
 
-export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL';
+/** The setting that has the address of a server. `The address`: a command line has it. */
+export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA_URL' | 'The address';
 
 /** Milliseconds before the next host: the pool tries nothing for 250 ms after a refusal. */
 const NEXT_HOST = 300;

@@ -27,6 +27,8 @@ export interface InstalledClient extends Offer {
    * checks again whether that secret is accepted.
    */
   readonly oldSecretDigest: Uint8Array | null;
+  /** The base URL of the cell in which the organization lives now. Null: it lives here. */
+  readonly movedTo: string | null;
   /** Says whether the client may authenticate from an IP address. Null: from every address. */
   readonly admits: AddressRanges;
 }
@@ -46,7 +48,7 @@ export async function loadInstalled(db: Database, id: string, network: string): 
     runFor(
       network,
       sql`
-    SELECT 'installed' AS kind, c.id, c.revision, c.environment, a.tenant, o.name AS organization, a.name, c.scopes,
+    SELECT 'installed' AS kind, c.id, c.revision, c.environment, a.tenant, o.name AS organization, o.moved_to AS "movedTo", a.name, c.scopes,
            c.data_access AS "dataAccess", c.callbacks AS redirects, c.secret_digest AS "secretDigest",
            CASE WHEN c.old_secret_until > now() THEN c.old_secret_digest END AS "oldSecretDigest",
            c.allow_ip, (c.channel_ids IS NOT NULL OR c.team_ids IS NOT NULL OR c.subsite_ids IS NOT NULL) AS restricted,

@@ -96,6 +96,7 @@ export type Exchanged = Holder &
         /** Seconds that the client must wait. Only present after `too_many_tokens`. */
         readonly wait?: number;
       }
+    | { readonly refused: 'organization_moved'; readonly to: string }
     | {
         readonly scopes: readonly Scope[];
         readonly expires_in: number;
@@ -164,6 +165,8 @@ async function exchange(db: Database, call: Fragment): Promise<Exchanged | undef
  * are undefined when nothing ended, and for a token without a consent.
  */
 export interface TokenEnd extends Holder {
+  /** The base URL of the cell in which the organization of the token lives now. Nothing has ended here then. */
+  readonly movedTo?: string;
   readonly what: 'token' | 'consent' | 'nothing';
 }
 
@@ -180,21 +183,28 @@ export async function endToken(db: Database, by: Presenter, digest: Uint8Array):
               SELECT c.credential_id FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
                WHERE r.digest = ${digest})`
       : sql`SELECT (gateway.client_proved(${proof(by)})).id AS id`;
-  const [row] = await db.query<{ credential: string | null; what: TokenEnd['what']; consent: string | null }>(sql`
-    WITH k AS MATERIALIZED (${credential}),
+  interface EndedRow {
+    readonly credential: string | null;
+    readonly what: TokenEnd['what'];
+    readonly consent: string | null;
+    readonly moved: string | null;
+  }
+  const [row] = await db.query<EndedRow>(sql`
+    WITH k AS MATERIALIZED (SELECT x.id, gateway.credential_moved_to(x.id) AS moved FROM (${credential}) x),
     t AS (
       UPDATE gateway.token t SET revoked_at = now() FROM k
-       WHERE t.digest = ${digest} AND t.credential_id = k.id AND t.kind = 'access' AND t.revoked_at IS NULL
+       WHERE t.digest = ${digest} AND k.moved IS NULL AND t.credential_id = k.id AND t.kind = 'access' AND t.revoked_at IS NULL
        RETURNING t.consent_id
     ), c AS (
       UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'client' FROM k, gateway.refresh_token r
-       WHERE r.digest = ${digest} AND c.id = r.consent_id AND c.credential_id = k.id AND c.revoked_at IS NULL
+       WHERE r.digest = ${digest} AND k.moved IS NULL AND c.id = r.consent_id AND c.credential_id = k.id AND c.revoked_at IS NULL
        RETURNING c.id
     )
-    SELECT k.id AS credential, coalesce((SELECT c.id FROM c), (SELECT t.consent_id FROM t)) AS consent,
+    SELECT k.id AS credential, k.moved, coalesce((SELECT c.id FROM c), (SELECT t.consent_id FROM t)) AS consent,
            CASE WHEN EXISTS (SELECT FROM t) THEN 'token' WHEN EXISTS (SELECT FROM c) THEN 'consent' ELSE 'nothing' END AS what
       FROM k`);
   if (!('url' in by) && !row?.credential) return undefined;
+  if (row?.moved != null) return { what: 'nothing', movedTo: row.moved };
   if (!row || row.what === 'nothing') return { what: 'nothing' };
   return { what: row.what, credential: row.credential ?? undefined, consent: row.consent ?? undefined };
 }

@@ -5,7 +5,7 @@ import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { CallActor, CallReport } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
-import { Failure, type FailureCode, statusOf } from '../../core/failures.ts';
+import { Failure, type FailureCode, refusesCredential, statusOf } from '../../core/failures.ts';
 import { BODY_BYTES } from '../../core/limits.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { idsIn } from '../../gateway/call-report.ts';
@@ -92,7 +92,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
         for await (const event of events) await stream.write(event);
       } catch (error) {
         const failure = asFailure(error);
-        if (failure.status === 401) stream.end(failure);
+        if (refusesCredential(failure)) stream.end(failure);
         else {
           noteRefusal(record, failure);
           response.destroy();
@@ -181,8 +181,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...serv
         if (stream && 'events' in result) await pump(stream, result, idOf(read));
         else if (!('events' in result)) reply(result, idOf(read));
       } catch (error) {
-        // A 401 has no quota headers: without a valid token, no app pays for the request.
-        if (!(error instanceof Failure && error.status === 401)) paid();
+        // Such a refusal has no quota headers: without a valid token, no app pays for the request.
+        if (!(error instanceof Failure && refusesCredential(error))) paid();
         if (!(error instanceof RpcError || error instanceof A2AError)) {
           const { code, status, details } = asFailure(error);
           end = { outcome: code, status, actor: details.actor };

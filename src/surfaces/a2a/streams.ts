@@ -1,6 +1,6 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Authority } from '../../core/authority.ts';
-import { Failure } from '../../core/failures.ts';
+import { Failure, refusesCredential } from '../../core/failures.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { exchangeOf } from '../http/exchange.ts';
@@ -108,7 +108,7 @@ export class Streams {
           for (const stream of streams) stream.provedAt = performance.now();
         } catch (error) {
           const failure = asFailure(error);
-          if (failure.status === 401) for (const stream of streams) stream.end(failure);
+          if (refusesCredential(failure)) for (const stream of streams) stream.end(failure);
         }
       }
     };

@@ -43,6 +43,8 @@ const ADVICE: Readonly<Record<FailureCode, string>> = {
   unsupported_media_type:
     'Send application/json without a content coding. OAuth endpoints take application/x-www-form-urlencoded.',
   range_not_satisfiable: 'The header Content-Range of the answer gives the size of the file.',
+  organization_moved:
+    'Keep tokens, cursors and keys: they work there. The member `base_url` replaces the base URL of this gateway.',
   capability_unavailable: 'No scope gives this capability to an application.',
   adapter_not_available:
     'The list of AI features shows in application_execution which features an application can run.',

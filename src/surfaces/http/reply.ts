@@ -80,7 +80,7 @@ export interface ProblemContext {
 }
 
 export function problem(failure: Failure, { baseUrl, requestId }: ProblemContext): Record<string, unknown> {
-  const { detail, errors, retryAfter, required } = failure.details;
+  const { detail, errors, retryAfter, required, baseUrl: moved } = failure.details;
   return {
     type: `${baseUrl}/problems/${failure.code}`,
     title: titleOf(failure.code),
@@ -90,6 +90,7 @@ export function problem(failure: Failure, { baseUrl, requestId }: ProblemContext
     ...(detail !== undefined && { detail }),
     ...(errors && { errors }),
     ...(retryAfter !== undefined && { retry_after: retryAfter }),
+    ...(moved !== undefined && { base_url: moved }),
     ...(required && {
       required: { scopes: required.scopes, data_access: required.dataAccess, unrestricted: required.unrestricted },
     }),

@@ -17,14 +17,20 @@ import { HSTS, replyRaw, SECURITY_HEADERS, sendProblem } from './reply.ts';
 import { stopListening } from './stop-listening.ts';
 import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 
-export interface ServerOptions {
+/** The surfaces of one base URL. The first handler that knows a request answers it. */
+export interface ServedSite {
+  readonly handlers: readonly RequestHandler[];
+  readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+export interface ServerOptions extends ServedSite {
   readonly host: string;
   readonly port: number;
   readonly baseUrl: string;
   readonly tls: { readonly cert: Buffer; readonly key: Buffer } | undefined;
   readonly log: Logger;
-  readonly handlers: readonly RequestHandler[];
-  readonly otherwise: (request: IncomingMessage, response: ServerResponse) => void;
+  /** What answers requests for another host than that of `baseUrl`. Undefined: what answers all others. */
+  readonly siteOf?: (host: string) => ServedSite | undefined;
   /** Upgrades to the realtime socket. On all other paths, the server ignores `Upgrade`. */
   readonly upgrade?: UpgradeHandler;
   readonly observer?: Observer;
@@ -128,14 +134,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         refuse(request, response, context, refusal);
         return true;
       }
-      for (const handler of options.handlers) {
+      const { handlers, otherwise } = options.siteOf?.(request.headers.host ?? '') ?? options;
+      for (const handler of handlers) {
         const work = handler(request, response, context);
         if (work !== false) return work;
       }
       // Express can write a head of its own.
       for (const [name, value] of Object.entries(exchangeOf(request)?.headers ?? {}))
         response.setHeader(name, value ?? '');
-      options.otherwise(request, response);
+      otherwise(request, response);
       return true;
     },
   };

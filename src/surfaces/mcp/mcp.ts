@@ -166,7 +166,7 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
   const { origin, host = '' } = request.headers;
   if (origin !== undefined && origin !== own.origin) throw new Failure('origin_not_allowed');
   const local = /^(::ffff:)?127\.|^::1$/.test(request.socket.localAddress ?? '');
-  if (local && host !== own.host && !calledLoopback(request)) throw new Failure('origin_not_allowed');
+  if (local && host.toLowerCase() !== own.host && !calledLoopback(request)) throw new Failure('origin_not_allowed');
 }
 
 function negotiate(request: IncomingMessage): void {

@@ -1,6 +1,6 @@
 import type { AuditDraft, CallActor } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
-import { Failure } from '../../core/failures.ts';
+import { Failure, refusesCredential } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Selection } from '../../core/toolsets.ts';
 import { asFailure, type Caller, type CallSource, type Corridor } from '../../gateway/call.ts';
@@ -103,7 +103,7 @@ export class McpRequest {
       report({ body });
       return body;
     } catch (error) {
-      const unauthorized = error instanceof Failure && error.status === 401;
+      const unauthorized = error instanceof Failure && refusesCredential(error);
       if (unauthorized) [this.authority, units] = [undefined, 0];
       // A refusal of the protocol has a code of its own, which is none of the failures.
       const refused = error instanceof RpcError ? (this.failed ?? new Failure('invalid_request')) : asFailure(error);
@@ -124,7 +124,7 @@ export class McpRequest {
     await this.corridor.payFor(this.authority, this.#bytes, this.source);
   }
 
-  /** Calls an operation. Throws a 401, so that the HTTP reply has this status too. */
+  /** Calls an operation. Throws a refusal of the credential, so that the HTTP reply has this status too. */
   async call(name: string, input: Readonly<Record<string, unknown>>, headers: Headers = {}): Promise<Called> {
     const tool = this.corridor.registry.get(name);
     if (!tool) throw new Error(`the registry has no tool ${name}`);
@@ -141,7 +141,7 @@ export class McpRequest {
     this.authority = outcome.authority;
     this.operation = outcome.operation;
     if ('failure' in outcome) {
-      if (outcome.failure.status === 401) throw outcome.failure;
+      if (refusesCredential(outcome.failure)) throw outcome.failure;
       this.failed = outcome.failure;
       return { failure: outcome.failure, operation: outcome.operation };
     }

@@ -94,8 +94,9 @@ export function refuse(
   const { code, description, status, details } = asOAuthError(error);
   record.code = details.refused?.logged ?? code;
   record.cause = details.cause;
-  const { retryAfter } = details;
-  const body = JSON.stringify({ error: code, error_description: description });
+  const { retryAfter, baseUrl } = details;
+  const moved = baseUrl !== undefined && { base_url: baseUrl };
+  const body = JSON.stringify({ error: code, error_description: description, ...moved });
   send(request, response, status, 'application/json', body, {
     ...(status === 401 && { 'WWW-Authenticate': 'Basic realm="oauth", charset="UTF-8"' }),
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),

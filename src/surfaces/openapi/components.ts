@@ -112,6 +112,7 @@ export const Problem = named(
         .optional()
         .describe('The wrong parameters, at most 20. Each error names a parameter or a pointer.'),
       retry_after: z.int().min(1).optional().describe('Number of seconds to wait before a retry.'),
+      base_url: z.string().optional().describe('Base URL to use from now on, after `organization_moved`.'),
       required: z
         .strictObject({ scopes: z.array(z.string()), data_access: z.array(z.string()), unrestricted: z.boolean() })
         .optional()

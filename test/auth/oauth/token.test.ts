@@ -601,6 +601,7 @@ describe('secrets', () => {
       environment: 'test',
       tenant: '1',
       organization: 'x',
+      movedTo: null,
       name: 'x',
       scopes: [],
       dataAccess: [],

@@ -131,7 +131,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ...of('platform.note', 'planted', 'external_id title text'),
   ...of('platform.offer', CATALOGUE, 'external_id name type status url'),
   ...of('platform.operator', STAFF, 'external_id name email role'),
-  ...of('platform.organization', CATALOGUE, 'public_id external_id name'),
+  ...of('platform.organization', CATALOGUE, 'public_id external_id name host moved_to'),
   ...of('platform.said_block', CLOSED, 'kind'),
   ...of('platform.saved_link', CATALOGUE, 'external_id label url kind scope'),
   ...of('platform.saved_response', CATALOGUE, 'external_id language label content category_name shortcut scope'),

@@ -204,7 +204,18 @@ describe('the served OpenAPI document', () => {
       const tool = gateway.corridor.registry.operations.find(({ name }) => name === operation.operationId);
       const { method, status: success } = servedAs(operation);
       // Every operation can be switched off, so every operation can answer 404.
-      const wanted = [success, '400', '401', '404', '406', '429', '500', '503', ...(tool?.errors ?? []).map(statusOf)];
+      const wanted = [
+        success,
+        '400',
+        '401',
+        '404',
+        '406',
+        '421',
+        '429',
+        '500',
+        '503',
+        ...(tool?.errors ?? []).map(statusOf),
+      ];
       if (method === 'GET' && success === 200 && !tool?.bytes && !tool?.revision) wanted.push('304');
       if (tool?.bytes) wanted.push('206', '412', '416');
       // 202: a person must approve the write first (E6).
@@ -366,7 +377,8 @@ describe('the served OpenAPI document', () => {
 });
 
 describe('the components of the OpenAPI document', () => {
-  const LARGEST = 250_000;
+  // 57 operations name the 421 of a moved organization in 3,500 bytes.
+  const LARGEST = 253_000;
   const NAMES = [
     ...['AiFeature', 'Channel', 'Contact', 'Conversation', 'Customer', 'Disposition', 'EventReceipt', 'File'],
     ...[

@@ -37,7 +37,7 @@ export function openInstalled(db: Database): InstalledClients {
       // The client stays in the cache during this read. Otherwise anyone who knows a client id could remove that client
       // from the cache.
       const client = await loadInstalled(db, id, networkOf(from));
-      if (client) keep(client);
+      if (client?.movedTo === null) keep(client);
       else known.delete(id);
       return client;
     },

@@ -79,8 +79,14 @@ async function prove(context: OAuthContext, given: BasicCredentials | undefined,
     // The answer for a wrong secret, so that the caller does not learn that the secret is right.
     throw new OAuthError('invalid_client', { refused: { credential: client.id, logged: 'address_refused' } });
   }
+  requireHere(client);
   context.learn('client', client);
   context.learn('proof', proof);
+}
+
+/** Refuses a client whose organization lives in another cell. */
+export function requireHere({ movedTo }: InstalledClient): void {
+  if (movedTo !== null) throw new OAuthError('organization_moved', { baseUrl: movedTo });
 }
 
 const admits = (client: InstalledClient, from: string): boolean => client.admits?.(from) ?? true;

@@ -3,6 +3,7 @@ import { brokenBy } from '../clients/document-rules.ts';
 import type { OAuthContext, Rule } from '../context.ts';
 import { OAuthError } from '../errors.ts';
 import { single } from '../parameters.ts';
+import { requireHere } from './client-authentication.ts';
 
 /**
  * Requires the `client_id` of an active credential, or the URL of a valid client document. An unknown client id gets the
@@ -14,6 +15,7 @@ export const knownClient: Rule = async (context) => {
   const find = (of: string) => (kind === 'by_url' ? atUrl(context, of) : services.installed.fresh(of, request.source));
   const client = id === undefined ? undefined : await find(id);
   if (!client) throw new OAuthError('invalid_request', { about: ABOUT });
+  if (client.kind === 'installed') requireHere(client);
   context.learn('client', client);
 };
 

@@ -53,7 +53,9 @@ export async function tryToSignIn(
   const done = await signIn(services.db, { ...asked, password, source: wire.source, refused });
   if ('session' in done) return enter(done);
   visit.record.code = done.refused;
-  if (done.refused === 'throttled') {
+  if (done.refused === 'organization_moved') {
+    ask(421, { email, problem: `Your organization has moved. Sign in at ${done.to}.` });
+  } else if (done.refused === 'throttled') {
     await tellLocked(visit, asked);
     const minutes = Math.ceil(done.retryAfter / 60);
     const wait = minutes === 1 ? 'a minute' : `${minutes} minutes`;
