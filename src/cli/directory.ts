@@ -2,14 +2,18 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { keepMessages, readOrganizations, readWebsites } from '../store/administration/directory.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
+import { moveCommand } from './organization-move.ts';
 import { plain, table } from './output.ts';
 import { organization, tenantOf } from './references.ts';
 
 export function organizationCommands(program: Command, register: RunAction): void {
   const group = program
     .command('organization')
-    .description('list organizations, which own websites, apps and people, and set how long they keep messages');
+    .description(
+      'list organizations, which own websites, apps and people, set how long they keep messages, and move them',
+    );
   updateCommand(group, register);
+  moveCommand(group, register);
   register(group.command('list').description('list organizations in order of creation'), async ({ out, store }) => {
     const { db } = await store();
     const found = await readOrganizations(db);
