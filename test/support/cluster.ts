@@ -43,7 +43,8 @@ export const closeClusters = async (): Promise<void> => {
   await Promise.all([...living].map((one) => one.close()));
 };
 
-export async function openCluster(): Promise<Cluster> {
+/** `more`: settings of the server beside its own, such as `{ wal_level: 'logical' }`. */
+export async function openCluster(more: Readonly<Record<string, string>> = {}): Promise<Cluster> {
   const folder = scratch('cluster');
   chmodSync(folder, 0o755);
   const binaries = await findBinaries({
@@ -63,10 +64,10 @@ export async function openCluster(): Promise<Cluster> {
   );
   const [code] = await once(made, 'close');
   if (code !== 0) throw new Error(`initdb ended with ${code}`);
-  return serve(folder, binaries);
+  return serve(folder, binaries, more);
 }
 
-async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
+async function serve(folder: string, binaries: Binaries, more: Readonly<Record<string, string>>): Promise<Cluster> {
   const data = join(folder, 'data');
   const port = await freePort();
   const pools: postgres.Sql[] = [];
@@ -81,7 +82,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
     await ended;
   };
   const start = async (): Promise<void> => {
-    const args = Object.entries({ ...SETTINGS, port: `${port}` }).flatMap(([name, value]) => [
+    const args = Object.entries({ ...SETTINGS, ...more, port: `${port}` }).flatMap(([name, value]) => [
       '-c',
       `${name}=${value}`,
     ]);
@@ -112,7 +113,7 @@ async function serve(folder: string, binaries: Binaries): Promise<Cluster> {
       const other = scratch('cluster');
       chmodSync(other, 0o755);
       await backup({ data, to: join(other, 'data'), primary: url('postgres'), port });
-      return serve(other, binaries);
+      return serve(other, binaries, more);
     },
     close: async () => {
       await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));

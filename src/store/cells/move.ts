@@ -158,7 +158,7 @@ async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | u
     await noteSubscription(source, tenant, subscription.oid);
     return;
   }
-  if (begun) say('The copy starts over: its replication slot is gone.');
+  if (typeof begun?.subscription === 'string') say('The copy starts over: its replication slot is gone.');
   await emptyTarget(sides, begun?.subscription ?? null);
   await beginAgain(source, tenant);
   await subscribe(source, target, tenant, from).catch((error: unknown) => {

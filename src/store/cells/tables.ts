@@ -128,8 +128,9 @@ export const partsOf = (tenant: string): readonly Part[] => [
 
 /** What belongs to a credential, or to an operation, and would else go with it in one statement. */
 const FIRST = [
-  (name) => `gateway.${name}`,
-);
+  ...['webhook_delivery', 'webhook_endpoint', 'mcp_subscription', 'subscription', 'native_author', 'write_back'],
+  ...['approval', 'operation'],
+].map((name) => `gateway.${name}`);
 
 /** The order in which rows are deleted: children first, and the journal after what writes to it. */
 export function deletionOrder(tenant: string): readonly Part[] {
