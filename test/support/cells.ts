@@ -75,17 +75,19 @@ const run = (script: string, args: readonly string[], env: Readonly<Record<strin
 /** The base URL of the target in tests of the command. No test calls it. */
 export const BASE_URL = 'https://cell2.example.com';
 
-/** Runs `gateway organization move` for the organization, in a process of its own. */
+/** Runs `gateway organization`, in a process of its own. */
+export const organizationCommand = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
+  run('src/main.js', ['organization', ...args], env);
+
+/** Moves the demo's organization with the command. */
 export const move = ({ source, target }: Cells, ...more: readonly string[]): Promise<Ended> =>
-  run(
-    'src/main.js',
-    ['organization', 'move', 'larkspur', '--to', target.url, '--base-url', BASE_URL, '--yes', '--json', ...more],
-    { DATABASE_URL: source.url },
-  );
+  organizationCommand(['move', 'larkspur', '--to', target.url, '--base-url', BASE_URL, '--yes', '--json', ...more], {
+    DATABASE_URL: source.url,
+  });
 
 /** The same move in a process that kills itself at this step. */
-export const moveUntil = ({ source, target }: Cells, step: string): Promise<Ended> =>
-  run('test/support/faults/mover.js', [source.url, target.url, step], {});
+export const moveUntil = ({ source, target }: Cells, step: string, tenant = '1'): Promise<Ended> =>
+  run('test/support/faults/mover.js', [source.url, target.url, step, tenant], {});
 
 /** What a move leaves behind at both sides, by its kind. Nothing, once it has ended or was abandoned. */
 export async function leftovers({ source, target }: Cells): Promise<string[]> {
@@ -99,4 +101,20 @@ export async function leftovers({ source, target }: Cells): Promise<string[]> {
     found.push(...rows.map(({ what }) => `${side}: ${what}`));
   }
   return found;
+}
+
+/** Copies the messages of organization 1 until it has about so many. Takes 30 s for 100,000. */
+export async function fill({ cluster }: Cell, messages: number): Promise<void> {
+  // One connection, because the setting is one of the connection.
+  const sql = await cluster.sql(DATABASE).reserve();
+  await sql`SELECT set_config('gateway.capture', 'off', false)`;
+  for (let n = 1; n < messages / 2_271; n++)
+    await sql`
+      INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, author_id, visibility, kind, text, created_at)
+      SELECT tenant, site, id + 10000 * ${n}::bigint, external_id || '-' || ${n}::text, conversation_id, author_type, author_id, visibility, kind,
+             text || ' ' || ${n}::text, created_at + ${n}::integer * interval '1 minute'
+        FROM platform.message WHERE tenant = 1 AND id < 10000`;
+  await sql`SELECT set_config('gateway.capture', '', false)`;
+  await sql`ANALYZE`;
+  sql.release();
 }

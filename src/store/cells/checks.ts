@@ -1,5 +1,6 @@
 import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
+import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** What a move must know of the PostgreSQL of a cell. */
@@ -43,6 +44,31 @@ export async function factsOf(db: Database): Promise<Facts> {
       FROM pg_roles r WHERE r.rolname = current_user`);
   if (!row) throw new Error('the role has no row');
   return row;
+}
+
+/** Like `factsOf`, for an address that the operator has typed. */
+export async function factsOfTarget(db: Database): Promise<Facts> {
+  try {
+    return await factsOf(db);
+  } catch (error) {
+    if (error instanceof StoreUnreachable)
+      throw new Refused('The PostgreSQL of --to cannot be reached. Check its address, and that it runs.', {
+        cause: error,
+      });
+    // No such table or schema.
+    if (/^(42P01|3F000)$/.test(sqlState(error)))
+      throw new Refused(
+        'The database of --to has no current schema of the gateway. Run `gateway migrate` on it first.',
+        {
+          cause: error,
+        },
+      );
+    if (/^(28...|3D000|42501)$/.test(sqlState(error)))
+      throw new Refused('The PostgreSQL of --to refuses the role or the database of its address. Use a superuser.', {
+        cause: error,
+      });
+    throw error;
+  }
 }
 
 /** What stops a move that has not begun, as sentences for the operator. */

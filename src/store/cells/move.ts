@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../../core/refused.ts';
 import { StoreUnreachable } from '../driver/errors.ts';
-import { factsOf, mustBeFree, mustHold, mustReplicate, suppressions } from './checks.ts';
+import { factsOf, factsOfTarget, mustBeFree, mustHold, mustReplicate, suppressions } from './checks.ts';
 import { abandon, clearSides, emptyTarget } from './ends.ts';
 import { putGuards } from './guards.ts';
 import { countable, type Held, HoldOver, hold, open, type Sides } from './hold.ts';
@@ -82,7 +82,7 @@ export async function onlyCommand(sides: Sides): Promise<{ mustHold(): Promise<v
 /** What has to hold before anything is made. Returns the sizes of the tables that move. */
 export async function checkMove({ sides, sameRole }: Pick<MoveOptions, 'sides' | 'sameRole'>): Promise<Plan> {
   const { source, target, tenant } = sides;
-  const [here, there] = await Promise.all([factsOf(source), factsOf(target)]);
+  const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
   mustHold(here, there, await suppressions(source, tenant));
   if (sameRole) mustReplicate(here);
   await mustBeFree(source, target, tenant);
@@ -98,7 +98,7 @@ async function mustRest({ source, tenant }: Sides): Promise<void> {
 
 /** Refuses a move that is another one than that which has begun. */
 async function mustBeTheSame({ sides }: MoveOptions, move: Move): Promise<void> {
-  const there = await factsOf(sides.target);
+  const there = await factsOfTarget(sides.target);
   if (move.phase === 'arriving')
     throw new Refused('The organization is arriving in this cell. Run the command at the cell that it leaves.');
   if (move.peer !== there.identity)
@@ -143,7 +143,7 @@ export async function moveOrganization(options: MoveOptions): Promise<Moved> {
 /** Makes the marks at both sides, the publication and the subscription, or what is missing of them. */
 async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | undefined): Promise<void> {
   const { source, target, tenant, at } = sides;
-  const [here, there] = await Promise.all([factsOf(source), factsOf(target)]);
+  const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
   await startMove(source, tenant, baseUrl, there.identity);
   await at('marked');
   if (!(await readMove(target, tenant)))

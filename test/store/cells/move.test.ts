@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
-import { BASE_URL, type Cells, leftovers, move, openCells } from '../../support/cells.ts';
+import { BASE_URL, type Cells, fill, leftovers, move, openCells } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
 import { definition } from '../../support/events/subscriptions.ts';
@@ -11,8 +11,10 @@ import { type Replica, startReplica } from '../../support/replica.ts';
 
 /**
  * One organization moves to another PostgreSQL while two organizations write (extensions, E7). Clients repeat a call with
- * its key until it has an answer, in the old cell and in the new one.
+ * its key until it has an answer, in the old cell and in the new one. The table of docs/move-organization.md:
+ * `MOVE_MESSAGES=400000 npx vitest run test/store/cells/move.test.ts`
  */
+const MESSAGES = Number(process.env['MOVE_MESSAGES'] ?? 0);
 let cells: Cells;
 let receiver: Receiver;
 let [mover, other]: Issued[] = [];
@@ -20,6 +22,7 @@ let secret = '';
 let gateways: { readonly source: Replica; readonly target: Replica };
 beforeAll(async () => {
   cells = await openCells();
+  await fill(cells.source, MESSAGES);
   receiver = await openReceiver(answer(200));
   mover = await issue(cells.source.sql, 1, { authors: ['opr_1_1_1'] });
   other = await issue(cells.source.sql, 2, { authors: ['opr_2_1_1'] });
@@ -33,7 +36,7 @@ beforeAll(async () => {
   };
   const start = (databaseUrl: string): Promise<Replica> => startReplica({ databaseUrl, env, args: ['--no-demo'] });
   gateways = { source: await start(cells.source.url), target: await start(cells.target.url) };
-}, 120_000);
+}, 600_000);
 afterAll(async () => {
   await Promise.all([gateways?.source.kill9(), gateways?.target.kill9()]);
   await receiver?.close();
