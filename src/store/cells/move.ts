@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../../core/refused.ts';
-import { StoreUnreachable } from '../driver/errors.ts';
+import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import { factsOf, factsOfTarget, mustBeFree, mustHold, mustReplicate, suppressions } from './checks.ts';
 import { abandon, clearSides, emptyTarget } from './ends.ts';
 import { putGuards } from './guards.ts';
@@ -9,6 +9,7 @@ import { copyState, enable, lag, publish, readSubscription, slotIsGood, subscrib
 import { digestRows, insertArrival, organizationRow, type Size, sizesOf } from './rows.ts';
 import {
   beginAgain,
+  forgetMove,
   holdCommand,
   type Move,
   noteCopied,
@@ -147,7 +148,13 @@ async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | u
   await startMove(source, tenant, baseUrl, there.identity);
   await at('marked');
   if (!(await readMove(target, tenant)))
-    await insertArrival(target, tenant, await organizationRow(source, tenant), { baseUrl, peer: here.identity });
+    await insertArrival(target, tenant, await organizationRow(source, tenant), { baseUrl, peer: here.identity }).catch(
+      async (error: unknown) => {
+        if (sqlState(error) !== '23505') throw error;
+        await forgetMove(source, tenant);
+        throw new Refused('Another organization of the target has the same external_id, id or host.', { cause: error });
+      },
+    );
   await at('arriving');
   await publish(source, tenant);
   await at('published');
