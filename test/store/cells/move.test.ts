@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
-import { BASE_URL, type Cells, fill, leftovers, move, openCells } from '../../support/cells.ts';
+import { BASE_URL, type Cell, type Cells, fill, leftovers, move, openCells } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
 import { definition } from '../../support/events/subscriptions.ts';
@@ -34,8 +34,9 @@ beforeAll(async () => {
     GATEWAY_WEBHOOK_ALLOW: receiver.origin,
     GATEWAY_WEBHOOK_SCHEDULE: '0,1,1,1,1',
   };
-  const start = (databaseUrl: string): Promise<Replica> => startReplica({ databaseUrl, env, args: ['--no-demo'] });
-  gateways = { source: await start(cells.source.url), target: await start(cells.target.url) };
+  const start = ({ url: databaseUrl }: Cell, number: string): Promise<Replica> =>
+    startReplica({ databaseUrl, env: { ...env, GATEWAY_CELL: number }, args: ['--no-demo'] });
+  gateways = { source: await start(cells.source, '1'), target: await start(cells.target, '2') };
 }, 600_000);
 afterAll(async () => {
   await Promise.all([gateways?.source.kill9(), gateways?.target.kill9()]);

@@ -114,7 +114,7 @@ it('two moves of one organization', async () => {
   // While the other organization is under way, it cannot be moved from the target, nor to a third cell.
   expect((await moveUntil(cells, 'copying', '2')).signal).toBe('SIGKILL');
   const back = organizationCommand(['move', 'rosewood', '--to', source.url, '--base-url', BASE_URL, '--yes'], {
-    DATABASE_URL: target.url,
+    ...{ DATABASE_URL: target.url, GATEWAY_CELL: '2' },
   });
   expect((await back).stderr).toContain('The organization is arriving in this cell.');
   const gone = await organizationCommand(['move', 'rosewood', '--to', target.url, '--abandon', '--json'], {
