@@ -36,9 +36,12 @@ export async function openCells(): Promise<Cells> {
   await db.close();
   const [row] = await source.sql<{ key: Buffer }[]>`SELECT key FROM gateway.ledger_key`;
   await target.sql`UPDATE gateway.ledger_key SET key = ${row?.key ?? Buffer.alloc(32)}`;
-  await target.sql`UPDATE gateway.cell SET number = 2`;
+  await number(target, 2);
   return { source, target };
 }
+
+/** The number of a cell. A gateway compares it with its setting when it starts. */
+export const number = ({ sql }: Cell, n: number): Promise<unknown> => sql`UPDATE gateway.cell SET number = ${n}`;
 
 async function cell(): Promise<Cell> {
   const cluster = await openCluster({ wal_level: 'logical' });

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { partsOf } from '../../../src/store/cells/tables.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
-import { BASE_URL, type Cell, type Cells, fill, leftovers, move, openCells } from '../../support/cells.ts';
+import { BASE_URL, type Cell, type Cells, fill, leftovers, move, number, openCells } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
 import { definition } from '../../support/events/subscriptions.ts';
@@ -34,9 +35,11 @@ beforeAll(async () => {
     GATEWAY_WEBHOOK_ALLOW: receiver.origin,
     GATEWAY_WEBHOOK_SCHEDULE: '0,1,1,1,1',
   };
-  const start = ({ url: databaseUrl }: Cell, number: string): Promise<Replica> =>
-    startReplica({ databaseUrl, env: { ...env, GATEWAY_CELL: number }, args: ['--no-demo'] });
-  gateways = { source: await start(cells.source, '1'), target: await start(cells.target, '2') };
+  const start = ({ url: databaseUrl }: Cell): Promise<Replica> =>
+    startReplica({ databaseUrl, env, args: ['--no-demo'] });
+  await number(cells.target, 1);
+  gateways = { source: await start(cells.source), target: await start(cells.target) };
+  await number(cells.target, 2);
 }, 600_000);
 afterAll(async () => {
   await Promise.all([gateways?.source.kill9(), gateways?.target.kill9()]);
@@ -197,4 +200,17 @@ it('under load: nothing is lost or doubled, the others do not wait, and all work
     { moved_to: null },
   ]);
   expect(await leftovers(cells)).toEqual([]);
+
+  // When its days are over, upkeep deletes the rows at the source, and no row of the others.
+  const others = (): Promise<object[]> => cells.source.sql`
+    SELECT (SELECT count(*) FROM platform.message WHERE tenant = 2) AS messages,
+           (SELECT count(*) FROM gateway.journal WHERE tenant = 2 AND event_type NOT LIKE 'capture.%') AS receipts`;
+  const before = await others();
+  await cells.source.sql`UPDATE gateway.move SET keep_until = now()`;
+  await until(async () => (await cells.source.sql`SELECT FROM gateway.move`).length === 0, 60_000 + MESSAGES);
+  for (const { name } of partsOf('1').filter((one) => !one.copied))
+    expect(await cells.source.sql`SELECT FROM ${cells.source.sql(name)} WHERE tenant = 1 LIMIT 1`, name).toHaveLength(
+      0,
+    );
+  expect(await others()).toEqual(before);
 }, 240_000);

@@ -113,10 +113,12 @@ it('two moves of one organization', async () => {
   expect(JSON.parse((await move(cells)).stdout)).toMatchObject({ base_url: BASE_URL, digests_equal: null });
   // While the other organization is under way, it cannot be moved from the target, nor to a third cell.
   expect((await moveUntil(cells, 'copying', '2')).signal).toBe('SIGKILL');
+  await number(target, 1);
   const back = organizationCommand(['move', 'rosewood', '--to', source.url, '--base-url', BASE_URL, '--yes'], {
-    ...{ DATABASE_URL: target.url, GATEWAY_CELL: '2' },
+    DATABASE_URL: target.url,
   });
   expect((await back).stderr).toContain('The organization is arriving in this cell.');
+  await number(target, 2);
   const gone = await organizationCommand(['move', 'rosewood', '--to', target.url, '--abandon', '--json'], {
     DATABASE_URL: source.url,
   });
