@@ -6,6 +6,7 @@ import {
   leftovers,
   move,
   moveUntil,
+  number,
   openCells,
   organizationCommand,
 } from '../../support/cells.ts';
