@@ -3,6 +3,7 @@ import { isHost } from '../config/values.ts';
 import { keepMessages, readOrganizations, readWebsites, setHost } from '../store/administration/directory.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
+import { moveCommand } from './organization-move.ts';
 import { plain, Refused, table } from './output.ts';
 import { organization, tenantOf } from './references.ts';
 
@@ -10,9 +11,10 @@ export function organizationCommands(program: Command, register: RunAction): voi
   const group = program
     .command('organization')
     .description(
-      'list organizations, which own websites, apps and people, and set how long they keep messages and their host',
+      'list organizations, which own websites, apps and people, set their host and how long they keep messages, and move them',
     );
   updateCommand(group, register);
+  moveCommand(group, register);
   register(group.command('list').description('list organizations in order of creation'), async ({ out, store }) => {
     const { db } = await store();
     const found = await readOrganizations(db);

@@ -27,6 +27,11 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'import --schema conversation',
   ],
   'organization list': ['organization list'],
+  'organization move': [
+    'organization move larkspur --to postgres://postgres@cell2.internal/gateway --dry-run',
+    'organization move larkspur --to postgres://postgres@cell2.internal/gateway --base-url https://cell2.example.com --keep 14',
+    'organization move larkspur --to postgres://postgres@cell2.internal/gateway --abandon',
+  ],
   'website list': ['website list --organization larkspur'],
   'app create': ['app create --organization larkspur --name "My app" --quota-per-minute 1200'],
   'app list': ['app list --organization larkspur --json'],

@@ -124,6 +124,8 @@ export function unexpected(error: unknown): string {
     return 'This cell has no organization number left, because its range of a million numbers is full. Add the organization to another cell.';
   if (code === 'GW503')
     return 'Nothing was changed, because the audit record of the change cannot be written. Try again.';
+  if (code === 'GWMOV')
+    return 'Nothing was changed, because the organization moves to another cell right now. Try again in 5 seconds.';
   return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(frames ?? [])].join('\n');
 }
 

@@ -4,6 +4,7 @@ import { PeriodicJob } from '../flow/periodic-job.ts';
 import { sumAudit } from '../store/administration/overview.ts';
 import { forgetRemoved } from '../store/administration/sources.ts';
 import { eraseOutcomes, lapseApprovals, settle, takeLapsed } from '../store/calls/ledger.ts';
+import { clearMoved } from '../store/cells/ends.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endStrangeHosts, purgeOAuth } from '../store/sign-in/upkeep.ts';
 import type { Registry } from './registry.ts';
@@ -28,7 +29,7 @@ const PATIENCE = 3_000;
 
 /**
  * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
- * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens and consents that ended long ago. Sums audit records. Ends consents of
+ * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens and consents that ended long ago, and rows of organizations that moved away. Sums audit records. Ends consents of
  * clients whose host is no longer trusted. Returns the number of changed rows.
  */
 export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
@@ -39,6 +40,7 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   await forgetRemoved(db);
+  changed += await clearMoved(db);
   while (await sumAudit(db)) changed++;
   // While the replicas restart, one with the old list can still store a consent. So each round looks again.
   if (clientHosts) changed += await endStrangeHosts(db, clientHosts);

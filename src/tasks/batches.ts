@@ -1,7 +1,7 @@
 import type { Authority } from '../core/authority.ts';
 import { BatchQueues } from '../flow/batch-queues.ts';
 import type { Proved } from '../store/calls/guard.ts';
-import { isUnavailable, mayRepeat } from '../store/driver/errors.ts';
+import { isHeldByMove, isUnavailable, mayRepeat } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { type Acceptance, acceptTasks, endTasks, type TaskEnding } from '../store/tasks/batches.ts';
 import { type Accepted, type Accepting, acceptTask, endTask, type RunEnd, type TaskRow } from '../store/tasks/tasks.ts';
@@ -46,8 +46,8 @@ export class Batches {
             const results = await enter(batch);
             return results.map((one) => one ?? 'alone');
           } catch (error) {
-            // The store is down, so a statement for one task would also fail.
-            if (isUnavailable(error) && !mayRepeat(error)) throw error;
+            // The store is down, so a statement for one task would also fail. While one organization moves, only its own fail.
+            if (isUnavailable(error) && !mayRepeat(error) && !isHeldByMove(error)) throw error;
             if (!isUnavailable(error))
               onError(new Error('a batch of tasks failed; each is done by itself', { cause: error }));
             return batch.map(() => 'alone' as const);

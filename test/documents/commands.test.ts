@@ -62,6 +62,7 @@ const NOT_HERE: readonly (readonly [command: RegExp, reason: string])[] = [
   [/^\[ -e \.env \] /, 'makes the settings of docker compose: test/deploy/files.test.ts'],
   [/^npm start -- --no-demo$/, 'needs an empty store: test/cli/source.test.ts has one'],
   [/^npm run --silent gateway -- source /, 'needs a Chatwoot: test/cli/source.test.ts'],
+  [/^npm run --silent gateway -- organization move /, 'needs two PostgreSQL servers: test/store/cells'],
   [/"cw:1:|query=invoice/, 'names or searches records of a Chatwoot: test/cli/source.test.ts'],
   [/person add (?!.*--no-password)/, 'asks for a password on a terminal: test/cli/person.test.ts'],
   [/^createuser --pwprompt /, 'asks for a password on a terminal'],

@@ -73,6 +73,7 @@ export const COLUMNS: Readonly<Record<string, string>> = {
   ...of('gateway.journal_head', RECEIPTS, 'last_at'),
   ...of('gateway.ledger_key', LEDGER, 'key'),
   ...of('gateway.mcp_subscription', CREDENTIALS, 'id credential_id consent_id url name arguments secret_tag'),
+  ...of('gateway.move', SYSTEM, 'phase base_url peer'),
   ...of('gateway.native_author', CREDENTIALS, 'credential_id'),
   ...of('gateway.operation', 'planted', 'outcome'),
   ...of('gateway.operation', LEDGER, 'operation_id credential_id operation status fingerprint audit'),

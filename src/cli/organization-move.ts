@@ -1,0 +1,164 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import type { Sides } from '../store/cells/hold.ts';
+import type { Moved, Plan } from '../store/cells/move.ts';
+import { confirm, irreversible } from './confirm.ts';
+import type { CommandContext, RunAction } from './context.ts';
+import { existingStore } from './existing-store.ts';
+import { facts, plain, Refused, table } from './output.ts';
+import { openProgress } from './progress.ts';
+import { organization } from './references.ts';
+
+interface Given {
+  readonly to: string;
+  readonly baseUrl?: string;
+  readonly from?: string;
+  readonly dryRun?: true;
+  readonly abandon?: true;
+  readonly keep: number;
+}
+
+/** Milliseconds of a statement that counts or sums all rows of an organization. */
+const LONG = 3_600_000;
+
+export function moveCommand(group: Command, register: RunAction): void {
+  const command = irreversible(
+    group
+      .command('move <ORG>')
+      .description('move an organization to another cell; the same command again continues a move that was stopped')
+      .requiredOption('--to <URL>', 'address of the PostgreSQL of the other cell, with a superuser', address)
+      .option('--base-url <URL>', 'public URL of the gateways of the other cell; callers are told to go there', origin)
+      .option('--from <URL>', 'address of this PostgreSQL as the other one reaches it (default: DATABASE_URL)', address)
+      .option('--dry-run', 'check everything, show the sizes, and make nothing')
+      .option('--abandon', 'undo a move that has not ended: nothing of it stays at either side')
+      .option('--keep <DAYS>', 'days until the rows here are deleted, 0 to 365', days, 7),
+  );
+  register(command, (context) => run(command, context));
+}
+
+async function run(command: Command, { out, store, config }: CommandContext): Promise<void> {
+  const given = command.opts<Given>();
+  existingStore(config);
+  const here = config.directUrl ?? config.databaseUrl;
+  if (here === undefined)
+    throw new Refused(
+      'An organization moves between PostgreSQL servers. Set DATABASE_URL; the embedded one cannot take part.',
+    );
+  const { db } = await store();
+  const { tenant, id, name } = await organization(db, command.args[0] ?? '');
+  const [{ openDatabase }, moves] = await Promise.all([
+    import('../store/driver/postgres.ts'),
+    import('../store/cells/move.ts'),
+  ]);
+  const open: Sides['open'] = (side, part, timeout) =>
+    openDatabase({
+      ...{ target: side === 'source' ? here : given.to, primary: side === 'source' },
+      ...{ connections: 1, statementTimeout: timeout, name: `gateway-move-${part}` },
+    });
+  const [source, target] = [open('source', 'source', LONG), open('target', 'target', LONG)];
+  const sides: Sides = { tenant, source, target, open, at: () => undefined };
+  try {
+    if (given.abandon === true) {
+      await moves.abandonMove(sides);
+      out.result(
+        { organization_id: id, abandoned: true },
+        `The move of ${plain(name)} is undone. It lives here, as before.`,
+      );
+      return;
+    }
+    if (given.dryRun === true) {
+      const plan = await moves.checkMove({ sides, sameRole: given.from === undefined });
+      out.result(
+        { organization_id: id, dry_run: true, ...planned(plan, moves.COPY_RATE) },
+        planText(plan, moves.COPY_RATE),
+      );
+      return;
+    }
+    if (given.baseUrl === undefined)
+      throw new Refused('--base-url must say where the organization is reached after the move.');
+    await confirm(command, `Move ${plain(name)} to ${given.baseUrl}? After its end, it can only be moved back.`);
+    const progress = openProgress();
+    const moved = await moves
+      .moveOrganization({
+        ...{ sides, from: asLibpq(given.from ?? here), sameRole: given.from === undefined },
+        ...{ baseUrl: given.baseUrl, keepDays: given.keep, say: out.note },
+        progress: (done, total) => progress.show({ phase: 'copy', done, total }),
+      })
+      .finally(() => progress.end());
+    if (moved.differences !== null && moved.differences.length > 0) process.exitCode = 1;
+    out.result({ organization_id: id, ...documentOf(moved) }, text(name, moved));
+  } finally {
+    await Promise.all([source.close(), target.close()]);
+  }
+}
+
+const documentOf = ({ rows, bytes, copyMs, holdMs, differences, baseUrl, keepUntil }: Moved): object => ({
+  ...{ base_url: baseUrl, rows, bytes, copy_ms: rounded(copyMs), hold_ms: rounded(holdMs) },
+  ...{
+    digests_equal: differences && differences.length === 0,
+    differences,
+    deleted_after: keepUntil?.toISOString() ?? null,
+  },
+});
+
+const rounded = (n: number | null): number | null => n && Math.round(n);
+const seconds = (ms: number | null): string =>
+  ms === null ? 'not known, the command was stopped' : `${(ms / 1000).toFixed(1)} s`;
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+function text(name: string, { rows, bytes, copyMs, holdMs, differences, baseUrl, keepUntil }: Moved): string {
+  const digests =
+    differences === null
+      ? 'not compared, the command was stopped'
+      : differences.length === 0
+        ? 'equal in all tables'
+        : `DIFFERENT in ${differences.join(', ')}: keep the rows here, and look at both sides`;
+  return `${plain(name)} lives at ${baseUrl} now.
+${facts([
+  ...(rows === null || bytes === null ? [] : [['rows', `${rows} (about ${megabytes(bytes)} here)`] as const]),
+  ['copy', seconds(copyMs)],
+  ['hold', seconds(holdMs)],
+  ['digests', digests],
+  ['rows here', keepUntil === null ? 'kept' : `deleted after ${keepUntil.toISOString()}`],
+])}
+Gateways here answer its callers with 421 and the new URL. If the organization has a host of its own, let the proxy lead it to ${baseUrl}.`;
+}
+
+const planned = ({ sizes, rows, bytes }: Plan, rate: number): object => ({
+  ...{ rows, bytes: Math.round(bytes), copy_seconds: Math.ceil(rows / rate) },
+  tables: sizes.map((one) => ({ table: one.name, rows: one.rows, bytes: Math.round(one.bytes) })),
+});
+
+const planText = ({ sizes, rows, bytes }: Plan, rate: number): string =>
+  `${table(
+    ['TABLE', 'ROWS', 'SIZE'],
+    sizes.filter((one) => one.rows > 0).map((one) => [one.name, String(one.rows), megabytes(one.bytes)]),
+  )}
+The move is possible: ${rows} rows, about ${megabytes(bytes)}, copied in about ${Math.ceil(rows / rate)} s. Nothing was made: this was a dry run.`;
+
+/** The address without the parameters that only the gateway knows. The target's PostgreSQL reads it. */
+function asLibpq(url: string): string {
+  const [path = '', query = ''] = url.split('?');
+  const kept = query
+    .split('&')
+    .filter((one) => /^(ssl[a-z]*|target_session_attrs|connect_timeout|host|user|password)=/.test(one));
+  return kept.length === 0 ? path : `${path}?${kept.join('&')}`;
+}
+
+function address(value: string): string {
+  if (!/^postgres(ql)?:\/\/./.test(value))
+    throw new InvalidArgumentError('It must be an address such as postgres://user@host/database.');
+  return value;
+}
+
+function origin(value: string): string {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '')
+    throw new InvalidArgumentError('It must be a URL such as https://cell2.example.com.');
+  return value.replace(/\/+$/, '');
+}
+
+function days(value: string): number {
+  if (!/^\d{1,3}$/.test(value) || Number(value) > 365)
+    throw new InvalidArgumentError('It must be a number of days from 0 to 365.');
+  return Number(value);
+}

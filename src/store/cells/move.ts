@@ -1,0 +1,285 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Refused } from '../../core/refused.ts';
+import { StoreUnreachable, sqlState } from '../driver/errors.ts';
+import { factsOf, factsOfTarget, mustBeFree, mustHold, mustReplicate, suppressions } from './checks.ts';
+import { abandon, clearSides, emptyTarget } from './ends.ts';
+import { putGuards } from './guards.ts';
+import { countable, type Held, HoldOver, hold, open, type Sides } from './hold.ts';
+import { copyState, enable, lag, publish, readSubscription, slotIsGood, subscribe } from './replication.ts';
+import { digestRows, insertArrival, organizationRow, type Size, sizesOf } from './rows.ts';
+import {
+  beginAgain,
+  forgetMove,
+  holdCommand,
+  type Move,
+  noteCopied,
+  noteSubscription,
+  readMove,
+  runningWork,
+  startMove,
+} from './state.ts';
+import { partsOf } from './tables.ts';
+
+export interface MoveOptions {
+  readonly sides: Sides;
+  /** The address of the source as the target's server reaches it. PostgreSQL reads it, not the gateway. */
+  readonly from: string;
+  /** True if `from` has the role of the source's address. */
+  readonly sameRole: boolean;
+  readonly baseUrl: string;
+  readonly keepDays: number;
+  readonly say: (line: string) => void;
+  readonly progress: (done: number, total: number) => void;
+}
+
+export interface Moved {
+  readonly rows: number | null;
+  readonly bytes: number | null;
+  readonly copyMs: number | null;
+  readonly holdMs: number | null;
+  /** Names of tables whose digests differ. Null: the command that moved the organization was stopped before it compared. */
+  readonly differences: readonly string[] | null;
+  readonly baseUrl: string;
+  readonly keepUntil: Date | null;
+}
+
+export interface Plan {
+  readonly sizes: readonly Size[];
+  readonly rows: number;
+  readonly bytes: number;
+}
+
+/** Rows a second of an initial copy, measured (docs/move-organization.md). */
+export const COPY_RATE = 20_000;
+/** Holds of one run. */
+const HOLDS = 3;
+/** Bytes of WAL that may be open when the hold begins. */
+const NEAR = 1_000_000;
+/** Errors of the target's workers without progress, after which the command stops. They try again every 5 s. */
+const ERRORS = 6;
+
+const planOf = (sizes: readonly Size[]): Plan => ({
+  sizes,
+  rows: sizes.reduce((sum, { rows }) => sum + rows, 0),
+  bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
+});
+
+/** Takes the lock of the command at the source until `close`. */
+export async function onlyCommand(sides: Sides): Promise<{ mustHold(): Promise<void>; close(): Promise<void> }> {
+  const locked = sides.open('source', 'command', 10_000);
+  const mustHoldIt = async (): Promise<void> => {
+    if (!(await holdCommand(locked, sides.tenant)))
+      throw new Refused('Another command moves this organization now. Wait for its end.');
+  };
+  try {
+    await mustHoldIt();
+  } catch (error) {
+    await locked.close();
+    throw error;
+  }
+  return { mustHold: mustHoldIt, close: () => locked.close() };
+}
+
+/** What has to hold before anything is made. Returns the sizes of the tables that move. */
+export async function checkMove({ sides, sameRole }: Pick<MoveOptions, 'sides' | 'sameRole'>): Promise<Plan> {
+  const { source, target, tenant } = sides;
+  const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
+  mustHold(here, there, await suppressions(source, tenant));
+  if (sameRole) mustReplicate(here);
+  await mustBeFree(source, target, tenant);
+  await mustRest(sides);
+  return planOf(await sizesOf(source, tenant));
+}
+
+async function mustRest({ source, tenant }: Sides): Promise<void> {
+  const work = await runningWork(source, tenant);
+  if (work !== undefined)
+    throw new Refused(`An ${work} of this organization is not finished. Let it end, and run the command again.`);
+}
+
+/** Refuses a move that is another one than that which has begun. */
+async function mustBeTheSame({ sides }: MoveOptions, move: Move): Promise<void> {
+  const there = await factsOfTarget(sides.target);
+  if (move.phase === 'arriving')
+    throw new Refused('The organization is arriving in this cell. Run the command at the cell that it leaves.');
+  if (move.peer !== there.identity)
+    throw new Refused(
+      'The organization moves to another PostgreSQL. Give its address in --to, or abandon that move first.',
+    );
+}
+
+export async function abandonMove(sides: Sides): Promise<void> {
+  const only = await onlyCommand(sides);
+  try {
+    const move = await readMove(sides.source, sides.tenant);
+    if (move?.phase === 'moved')
+      throw new Refused('The organization has moved, so there is nothing to abandon. Move it back from its new cell.');
+    if (!move) throw new Refused('No move of this organization has begun.');
+    await abandon(sides, move);
+  } finally {
+    await only.close();
+  }
+}
+
+/** Moves the organization, or continues where a command was stopped. */
+export async function moveOrganization(options: MoveOptions): Promise<Moved> {
+  const only = await onlyCommand(options.sides);
+  try {
+    const { source, tenant } = options.sides;
+    const begun = await readMove(source, tenant);
+    if (begun) await mustBeTheSame(options, begun);
+    if (begun?.phase === 'moved') return await finish(options, begun, undefined, null);
+    const plan = begun ? planOf(await sizesOf(source, tenant)) : await checkMove(options);
+    await begin(options, begun);
+    await copy(options, plan, only.mustHold);
+    const held = await holdUntilMoved(options, only.mustHold);
+    const move = await readMove(source, tenant);
+    if (!move) throw new Error('the move is gone');
+    return await finish(options, move, held, plan);
+  } finally {
+    await only.close();
+  }
+}
+
+/** Makes the marks at both sides, the publication and the subscription, or what is missing of them. */
+async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | undefined): Promise<void> {
+  const { source, target, tenant, at } = sides;
+  const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
+  await startMove(source, tenant, baseUrl, there.identity);
+  await at('marked');
+  if (!(await readMove(target, tenant)))
+    await insertArrival(target, tenant, await organizationRow(source, tenant), { baseUrl, peer: here.identity }).catch(
+      async (error: unknown) => {
+        if (sqlState(error) !== '23505') throw error;
+        await forgetMove(source, tenant);
+        throw new Refused('Another organization of the target has the same external_id, id or host.', { cause: error });
+      },
+    );
+  await at('arriving');
+  await publish(source, tenant);
+  await at('published');
+  const subscription = await readSubscription(target, tenant);
+  if (subscription && (await slotIsGood(source, tenant))) {
+    if (!subscription.enabled) await enable(target, tenant);
+    say('The move continues.');
+    await noteSubscription(source, tenant, subscription.oid);
+    return;
+  }
+  if (typeof begun?.subscription === 'string') say('The copy starts over: its replication slot is gone.');
+  await emptyTarget(sides, begun?.subscription ?? null);
+  await beginAgain(source, tenant);
+  await subscribe(source, target, tenant, from).catch((error: unknown) => {
+    if (error instanceof StoreUnreachable) throw error;
+    throw new Refused(
+      'The target could not subscribe to the source. Check that its server reaches the address of --from (default: DATABASE_URL), with its password, and that the role may replicate; the log of the target says why.',
+      { cause: error },
+    );
+  });
+  const made = await readSubscription(target, tenant);
+  if (made) await noteSubscription(source, tenant, made.oid);
+  await at('subscribed');
+}
+
+/** Waits until all tables are copied and the target follows closely. */
+async function copy(options: MoveOptions, plan: Plan, mustHoldCommand: () => Promise<void>): Promise<void> {
+  const { sides, progress, say } = options;
+  const { source, target, tenant, at } = sides;
+  const replicated = new Map(partsOf(tenant).flatMap((one) => (one.copied ? [] : [[one.name, 0]])));
+  for (const { name, rows } of plan.sizes) if (replicated.has(name)) replicated.set(name, rows);
+  const total = [...replicated.values()].reduce((sum, rows) => sum + rows, 0);
+  let most = -1;
+  let errors: number | undefined;
+  for (let waited = false; ; await pause(250)) {
+    const state = await reaching(() => copyState(target, tenant));
+    const done = state.ready.reduce((sum, name) => sum + (replicated.get(name) ?? 0), 0) + state.copying;
+    const copied = state.ready.length === state.tables && state.tables > 0;
+    if (done > most || copied || errors === undefined || state.errors < errors) {
+      most = Math.max(most, done);
+      errors = state.errors;
+    }
+    if (state.errors - errors >= ERRORS)
+      throw new Refused(
+        'The target cannot take the rows; the log of its PostgreSQL says why. Mend it and run the command again, or abandon the move.',
+      );
+    progress(Math.min(done, total), total);
+    await at('copying');
+    if (!copied) continue;
+    await noteCopied(source, tenant);
+    if ((await reaching(() => lag(source, tenant))) < NEAR) break;
+    if (!waited) say('All rows are copied. The target catches up.');
+    waited = true;
+    await mustHoldCommand();
+  }
+  await at('followed');
+}
+
+/** Tries again for a minute while a server is away. */
+async function reaching<T>(work: () => Promise<T>): Promise<T> {
+  for (const end = performance.now() + 60_000; ; await pause(500)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof StoreUnreachable)) throw error;
+      if (performance.now() > end)
+        throw new Refused(
+          'A PostgreSQL of the move cannot be reached. Run the command again when it works; the move continues.',
+        );
+    }
+  }
+}
+
+async function holdUntilMoved(
+  { sides, keepDays, say }: MoveOptions,
+  mustHoldCommand: () => Promise<void>,
+): Promise<Held> {
+  const busy = await putGuards(sides.source, sides.tenant);
+  if (busy !== undefined)
+    throw new Refused(
+      `${busy} was in use without a break, so the move could not guard it. The organization works on. Run the command again later.`,
+    );
+  await sides.at('guarded');
+  const counted = await countable(sides);
+  for (let left = HOLDS; ; ) {
+    await mustHoldCommand();
+    try {
+      return await hold(sides, counted, keepDays);
+    } catch (error) {
+      if (!(error instanceof HoldOver || error instanceof StoreUnreachable)) throw error;
+      if ((await reaching(() => readMove(sides.source, sides.tenant)))?.phase === 'moved') throw error;
+      left--;
+      const why = error instanceof HoldOver ? error.message : 'a PostgreSQL was away';
+      if (left === 0)
+        throw new Refused(
+          `The move did not end, because ${why}. The organization works on where it was, and its copy follows. Run the command again when fewer writes run, or abandon the move: until then, the source keeps the WAL that the target has not read.`,
+        );
+      say(`A hold ended without a move: ${why}. The organization works on. The next one follows in 2 seconds.`);
+      await pause(2_000);
+    }
+  }
+}
+
+/** Everything after the commit of the move. It can be repeated. */
+async function finish(options: MoveOptions, move: Move, held: Held | undefined, plan: Plan | null): Promise<Moved> {
+  const { sides, say } = options;
+  try {
+    if (!held) await open(sides);
+    let differences: string[] | null = null;
+    if (held) {
+      say('The organization has moved. Its rows are compared.');
+      const parts = partsOf(sides.tenant).filter((one) => !one.copied);
+      const [here, there] = await Promise.all([digestRows(sides.source, parts), held.sumsThere]);
+      differences = here.flatMap((one) => {
+        const other = there.find(({ name }) => name === one.name);
+        return other?.rows === one.rows && other.digest === one.digest ? [] : [one.name];
+      });
+      await sides.at('compared');
+    }
+    if (!move.cleared) await clearSides(sides, move);
+    return {
+      ...{ rows: plan?.rows ?? null, bytes: plan?.bytes ?? null, copyMs: move.copyMs, holdMs: held ? held.ms : null },
+      ...{ differences, baseUrl: move.baseUrl, keepUntil: move.keepUntil },
+    };
+  } finally {
+    await held?.close();
+  }
+}

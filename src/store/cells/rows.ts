@@ -1,0 +1,153 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { join, raw, sql } from '../../core/sql.ts';
+import type { Database } from '../driver/postgres.ts';
+import { number, ORGANIZATION, type Part, partsOf } from './tables.ts';
+
+export interface Sum {
+  readonly name: string;
+  readonly rows: number;
+  /** Sum of the hashes of all rows, as a number. It tells nothing about one row. */
+  readonly digest: string;
+}
+
+const union = (parts: readonly Part[], columns: string) =>
+  join(
+    parts.map(
+      ({ name, where }) => sql`SELECT ${name}::text AS name, ${raw(columns)} FROM ${raw(name)} t WHERE ${raw(where)}`,
+    ),
+    ' UNION ALL ',
+  );
+
+/** Rows of the organization by table, in one snapshot. */
+export const countRows = (db: Database, parts: readonly Part[]): Promise<Pick<Sum, 'name' | 'rows'>[]> =>
+  parts.length === 0 ? Promise.resolve([]) : db.query(union(parts, 'count(*)::float8 AS rows'));
+
+const DIGEST = 'count(*)::float8 AS rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text AS digest';
+
+export const digestRows = (db: Database, parts: readonly Part[]): Promise<Sum[]> => db.query(union(parts, DIGEST));
+
+/**
+ * Starts to sum all rows, and resolves when the snapshot of the sums is taken: then the statement holds an advisory lock.
+ * `sums` comes later. What is written in between does not count.
+ */
+export async function digestFrom(
+  summing: Database,
+  watching: Database,
+  tenant: string,
+): Promise<{ readonly sums: Promise<Sum[]> }> {
+  // A condition without columns is evaluated before any table is read.
+  const parts = partsOf(tenant)
+    .filter((one) => !one.copied)
+    .map((one) => ({ ...one, where: `(SELECT h.taken FROM held h) AND ${one.where}` }));
+  const key = sql`hashtextextended('gateway.move digest ' || ${tenant}::text, 0)`;
+  let ended = false;
+  const sums = summing
+    .query<Sum>(sql`
+      WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(${key}) IS NOT NULL AS taken) ${union(parts, DIGEST)}`)
+    .finally(() => {
+      ended = true;
+    });
+  sums.catch(() => undefined); // the caller awaits it after the hold
+  while (!ended) {
+    const [row] = await watching.query<{ taken: boolean }>(sql`SELECT NOT pg_try_advisory_xact_lock(${key}) AS taken`);
+    if (row?.taken === true) break;
+    await pause(2);
+  }
+  return { sums };
+}
+
+export interface Size extends Pick<Sum, 'name' | 'rows'> {
+  /** Estimated bytes with indexes: the table's size by the organization's share of its rows. */
+  readonly bytes: number;
+}
+
+export const sizesOf = (db: Database, tenant: string): Promise<Size[]> =>
+  db.query<Size>(sql`
+    SELECT c.name, c.rows, (pg_total_relation_size(c.name::regclass) * least(1, c.rows / greatest(1, r.reltuples)))::float8 AS bytes
+      FROM (${union(partsOf(tenant), 'count(*)::float8 AS rows')}) c JOIN pg_class r ON r.oid = c.name::regclass
+     ORDER BY c.rows DESC, c.name`);
+
+/** The row of the organization as JSON, without the mark of a move. */
+export async function organizationRow(source: Database, tenant: string): Promise<string> {
+  const [row] = await source.query<{ row: string }>(sql`
+    SELECT (to_jsonb(o) - 'moved_to' - 'moved_at')::text AS row FROM platform.organization o WHERE o.tenant = ${tenant}`);
+  if (!row) throw new Error('the organization is gone');
+  return row.row;
+}
+
+/** Makes the organization at the target, marked as one that lives elsewhere, and the row of its arrival, at once. */
+export const insertArrival = (
+  target: Database,
+  tenant: string,
+  row: string,
+  { baseUrl, peer }: { readonly baseUrl: string; readonly peer: string },
+): Promise<object[]> =>
+  target.query(sql`
+    WITH made AS (
+      INSERT INTO platform.organization OVERRIDING SYSTEM VALUE
+      SELECT (o).* FROM (SELECT jsonb_populate_record(NULL::platform.organization,
+                ${row}::text::jsonb || jsonb_build_object('moved_to', ${baseUrl}::text, 'moved_at', now())) AS o OFFSET 0) p
+    )
+    INSERT INTO gateway.move (tenant, phase, base_url, peer) VALUES (${tenant}, 'arriving', ${baseUrl}, ${peer})`);
+
+/**
+ * Copies what has no tenant, and the organization's own row, in one transaction at the target. No trigger fires there:
+ * the rows are no news. Returns the source's sums.
+ */
+export async function copyRows(source: Database, target: Database, tenant: string): Promise<Sum[]> {
+  const parts = partsOf(tenant).filter((one) => one.copied);
+  const rows = await source.query<Sum & { list: string }>(
+    union(parts, `${DIGEST}, coalesce(string_agg(quote_literal(t::text), ','), '') AS list`),
+  );
+  const own = await organizationRow(source, tenant);
+  const columns = await target.query<{ name: string; superuser: boolean }>(sql`
+    SELECT quote_ident(attname) AS name, current_setting('is_superuser') = 'on' AS superuser FROM pg_attribute
+     WHERE attrelid = ${ORGANIZATION}::regclass AND attnum > 0 AND NOT attisdropped
+       AND attname NOT IN ('tenant', 'moved_to', 'moved_at')`);
+  const names = columns.map(({ name }) => name);
+  const superuser = columns.some((one) => one.superuser);
+  await target.script(
+    [
+      'SET LOCAL session_replication_role = replica',
+      // A failed statement must not bring its rows into the server's log.
+      ...(superuser ? ['SET LOCAL log_min_error_statement = panic', 'SET LOCAL log_min_duration_statement = -1'] : []),
+      // The rows of an earlier hold that did not end.
+      ...parts
+        .toReversed()
+        .map(
+          ({ name, where }) => `DELETE FROM ${name} d WHERE d.ctid IN (SELECT t.ctid FROM ${name} t WHERE ${where})`,
+        ),
+      ...rows
+        .filter(({ list }) => list !== '')
+        .map(({ name, list }) => `INSERT INTO ${name} SELECT v.* FROM unnest(ARRAY[${list}]::${name}[]) AS v`),
+      `UPDATE platform.organization o SET (${names.join()}) = (SELECT ${names.map((name) => `j.${name}`).join()}
+         FROM jsonb_populate_record(NULL::platform.organization, ${quoted(own)}::jsonb) j) WHERE o.tenant = ${number(tenant)}`,
+    ].join(';\n'),
+  );
+  return rows.map(({ list: _, ...sum }) => sum);
+}
+
+const quoted = (text: string): string => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
+
+export const copiedSums = (db: Database, tenant: string): Promise<Sum[]> =>
+  digestRows(
+    db,
+    partsOf(tenant).filter((one) => one.copied),
+  );
+
+/**
+ * Deletes at most `n` rows of a table, without receipts. `replica`: no trigger fires, which needs the right to set
+ * session_replication_role. The settings hold for this statement's transaction.
+ */
+export async function deleteRows(db: Database, { name, where }: Part, n: number, replica: boolean): Promise<number> {
+  const quiet = replica
+    ? sql`set_config('session_replication_role', 'replica', true) = 'replica'`
+    : sql`set_config('gateway.capture', 'off', true) = 'off'`;
+  const [row] = await db.query<{ deleted: number }>(sql`
+    WITH gone AS (
+      DELETE FROM ${raw(name)} d
+       WHERE (SELECT ${quiet}) AND d.ctid = ANY (ARRAY(SELECT t.ctid FROM ${raw(name)} t WHERE ${raw(where)} LIMIT ${n} FOR UPDATE SKIP LOCKED))
+      RETURNING 1)
+    SELECT count(*)::integer AS deleted FROM gone`);
+  return row?.deleted ?? 0;
+}
