@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Sides } from '../store/cells/hold.ts';
-import type { Moved, Plan } from '../store/cells/move.ts';
+import type { MoveSides } from '../store/cells/hold.ts';
+import type { Moved, MovePlan } from '../store/cells/move.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -8,7 +8,7 @@ import { facts, plain, Refused, table } from './output.ts';
 import { openProgress } from './progress.ts';
 import { organization } from './references.ts';
 
-interface Given {
+interface MoveArguments {
   readonly to: string;
   readonly baseUrl?: string;
   readonly from?: string;
@@ -36,7 +36,7 @@ export function moveCommand(group: Command, register: RunAction): void {
 }
 
 async function run(command: Command, { out, store, config }: CommandContext): Promise<void> {
-  const given = command.opts<Given>();
+  const given = command.opts<MoveArguments>();
   existingStore(config);
   const here = config.directUrl ?? config.databaseUrl;
   if (here === undefined)
@@ -49,13 +49,13 @@ async function run(command: Command, { out, store, config }: CommandContext): Pr
     import('../store/driver/postgres.ts'),
     import('../store/cells/move.ts'),
   ]);
-  const open: Sides['open'] = (side, part, timeout) =>
+  const open: MoveSides['open'] = (side, part, timeout) =>
     openDatabase({
       ...{ target: side === 'source' ? here : given.to, primary: side === 'source' },
       ...{ connections: 1, statementTimeout: timeout, name: `gateway-move-${part}` },
     });
   const [source, target] = [open('source', 'source', LONG), open('target', 'target', LONG)];
-  const sides: Sides = { tenant, source, target, open, at: () => undefined };
+  const sides: MoveSides = { tenant, source, target, open, at: () => undefined };
   try {
     if (given.abandon === true) {
       await moves.abandonMove(sides);
@@ -123,12 +123,12 @@ ${facts([
 Gateways here answer its callers with 421 and the new URL. If the organization has a host of its own, let the proxy lead it to ${baseUrl}.`;
 }
 
-const planned = ({ sizes, rows, bytes }: Plan, rate: number): object => ({
+const planned = ({ sizes, rows, bytes }: MovePlan, rate: number): object => ({
   ...{ rows, bytes: Math.round(bytes), copy_seconds: Math.ceil(rows / rate) },
   tables: sizes.map((one) => ({ table: one.name, rows: one.rows, bytes: Math.round(one.bytes) })),
 });
 
-const planText = ({ sizes, rows, bytes }: Plan, rate: number): string =>
+const planText = ({ sizes, rows, bytes }: MovePlan, rate: number): string =>
   `${table(
     ['TABLE', 'ROWS', 'SIZE'],
     sizes.filter((one) => one.rows > 0).map((one) => [one.name, String(one.rows), megabytes(one.bytes)]),

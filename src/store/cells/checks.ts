@@ -4,7 +4,7 @@ import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** What a move must know of the PostgreSQL of a cell. */
-interface Facts {
+interface MoveFacts {
   /** System identifier and name of the database. */
   readonly identity: string;
   readonly cell: number;
@@ -24,8 +24,8 @@ interface Facts {
   readonly backfills: boolean;
 }
 
-export async function factsOf(db: Database): Promise<Facts> {
-  const [row] = await db.query<Facts>(sql`
+export async function factsOf(db: Database): Promise<MoveFacts> {
+  const [row] = await db.query<MoveFacts>(sql`
     SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity,
            (SELECT number FROM gateway.cell) AS cell,
            (SELECT string_agg(version || ' ' || name, ',' ORDER BY version) FROM public.gateway_migration) AS schema,
@@ -47,7 +47,7 @@ export async function factsOf(db: Database): Promise<Facts> {
 }
 
 /** Like `factsOf`, for an address that the operator has typed. */
-export async function factsOfTarget(db: Database): Promise<Facts> {
+export async function factsOfTarget(db: Database): Promise<MoveFacts> {
   try {
     return await factsOf(db);
   } catch (error) {
@@ -72,7 +72,7 @@ export async function factsOfTarget(db: Database): Promise<Facts> {
 }
 
 /** What stops a move that has not begun, as sentences for the operator. */
-export function mustHold(source: Facts, target: Facts, hasSuppressions: boolean): void {
+export function mustHold(source: MoveFacts, target: MoveFacts, hasSuppressions: boolean): void {
   const needs: readonly (readonly [boolean, string])[] = [
     [source.identity !== target.identity, 'Source and target are one database. --to must name the other cell.'],
     [
@@ -123,7 +123,7 @@ const needed = (setting: string, free: number): string =>
   `The source has ${Math.max(0, free)} free of its ${setting}, but a move needs up to 4. Raise ${setting} and restart PostgreSQL.`;
 
 /** The role that PostgreSQL at the target uses at the source. It is known here only if `--from` names the same. */
-export function mustReplicate(source: Facts): void {
+export function mustReplicate(source: MoveFacts): void {
   if (!source.replicates)
     throw new Refused(
       'The role of DATABASE_URL may not replicate. Run ALTER ROLE … REPLICATION for it at the source, or name another role in --from.',

@@ -2,7 +2,7 @@ import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { oldOnesEnded, takeGuards } from './guards.ts';
-import type { Sides } from './hold.ts';
+import type { MoveSides } from './hold.ts';
 import { dropSlots, readSubscription, unpublish, unsubscribe } from './replication.ts';
 import { deleteRows } from './rows.ts';
 import { forgetMove, type Move, noteCleared, noteSubscription } from './state.ts';
@@ -16,7 +16,7 @@ const UPKEEP_BATCH = 300;
 const ROUND = 1_000;
 
 /** Ends the replication at both sides. `subscription`: its number, if the row of the move has it. */
-async function endReplication({ source, target, tenant }: Sides, subscription: string | null): Promise<void> {
+async function endReplication({ source, target, tenant }: MoveSides, subscription: string | null): Promise<void> {
   const found = await readSubscription(target, tenant);
   if (found) await noteSubscription(source, tenant, found.oid);
   await unsubscribe(target, tenant);
@@ -24,13 +24,13 @@ async function endReplication({ source, target, tenant }: Sides, subscription: s
 }
 
 /** Starts over: no subscription, no slot, no row of the organization at the target. */
-export async function emptyTarget(sides: Sides, subscription: string | null): Promise<void> {
+export async function emptyTarget(sides: MoveSides, subscription: string | null): Promise<void> {
   await endReplication(sides, subscription);
   for (const part of deletionOrder(sides.tenant))
     while ((await deleteRows(sides.target, part, BATCH, true)) > 0) await sides.at('emptying');
 }
 
-async function removeGuards({ source, tenant }: Sides): Promise<void> {
+async function removeGuards({ source, tenant }: MoveSides): Promise<void> {
   const busy = await takeGuards(source, tenant);
   if (busy !== undefined)
     throw new Refused(
@@ -39,7 +39,7 @@ async function removeGuards({ source, tenant }: Sides): Promise<void> {
 }
 
 /** After the move: removes what it has made, but for the rows at the source. */
-export async function clearSides(sides: Sides, move: Move): Promise<void> {
+export async function clearSides(sides: MoveSides, move: Move): Promise<void> {
   await endReplication(sides, move.subscription);
   await sides.at('unsubscribed');
   await unpublish(sides.source, sides.tenant);
@@ -50,7 +50,7 @@ export async function clearSides(sides: Sides, move: Move): Promise<void> {
 }
 
 /** Undoes a move that has not ended. The organization stays at the source. */
-export async function abandon(sides: Sides, move: Move | undefined): Promise<void> {
+export async function abandon(sides: MoveSides, move: Move | undefined): Promise<void> {
   const { source, target, tenant } = sides;
   await emptyTarget(sides, move?.subscription ?? null);
   await target.query(sql`

@@ -11,7 +11,7 @@ const AGAIN = 200;
 /** Milliseconds for all attempts on one table. A statement of the gateway ends sooner. */
 const PATIENCE = 180_000;
 
-interface Guard {
+interface TableGuard {
   readonly table: string;
   /** Arguments of gateway.guard_move (0040_moves.sql). */
   readonly args: string;
@@ -20,7 +20,7 @@ interface Guard {
   readonly gone: string;
 }
 
-const guardsOf = (n: string): readonly Guard[] => [
+const guardsOf = (n: string): readonly TableGuard[] => [
   ...REPLICATED.map((table) => ({
     ...{ table, args: `${n}`, put: `WHEN (NEW.tenant = ${n})`, gone: `WHEN (OLD.tenant = ${n})` },
   })),

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { flushedPosition, hasApplied } from './replication.ts';
-import { copiedSums, copyRows, countRows, digestFrom, type Sum } from './rows.ts';
+import { copiedSums, copyRows, countRows, digestFrom, type RowSum } from './rows.ts';
 import { commitMove, HOLD, openArrival, readMove, releaseHold, runningWork, takeHold } from './state.ts';
 import { partsOf } from './tables.ts';
 
 /** The two ends of a move. */
-export interface Sides {
+export interface MoveSides {
   readonly tenant: string;
   readonly source: Database;
   readonly target: Database;
@@ -17,13 +17,13 @@ export interface Sides {
   at(step: string): Promise<void> | void;
 }
 
-export interface Held {
+export interface HeldMove {
   /** Milliseconds from the first refused write until the organization was open at the target. */
   readonly ms: number;
   /** Rows by table in the hold. */
-  readonly sums: readonly Pick<Sum, 'name' | 'rows'>[];
+  readonly sums: readonly Pick<RowSum, 'name' | 'rows'>[];
   /** The target's sums at the moment of the move, of all replicated tables. */
-  readonly sumsThere: Promise<Sum[]>;
+  readonly sumsThere: Promise<RowSum[]>;
   readonly close: () => Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export class HoldOver extends Error {
 }
 
 /** Tables whose rows are counted in the hold: all that were counted fast enough before it. */
-export async function countable(sides: Sides): Promise<ReadonlySet<string>> {
+export async function countable(sides: MoveSides): Promise<ReadonlySet<string>> {
   const parts = partsOf(sides.tenant);
   const names = new Set<string>(parts.map(({ name }) => name));
   const began = performance.now();
@@ -60,7 +60,7 @@ export async function countable(sides: Sides): Promise<ReadonlySet<string>> {
  * compares, and commits the move: first at the source, which ends there, then at the target, which opens. A command that
  * dies in between leaves an organization that no cell serves, and the next run opens it. Never do two cells take writes.
  */
-export async function hold(sides: Sides, counted: ReadonlySet<string>, keepDays: number): Promise<Held> {
+export async function hold(sides: MoveSides, counted: ReadonlySet<string>, keepDays: number): Promise<HeldMove> {
   const { tenant, source, target, at } = sides;
   const holder = sides.open('source', 'hold', HOLD);
   const summing = sides.open('target', 'digest', 3_600_000);
@@ -118,7 +118,7 @@ export async function hold(sides: Sides, counted: ReadonlySet<string>, keepDays:
 }
 
 /** Opens the organization at the target. The source has already ended it, so this must not give up soon. */
-export async function open({ target, tenant }: Sides): Promise<void> {
+export async function open({ target, tenant }: MoveSides): Promise<void> {
   for (let left = 60; ; left--) {
     try {
       return await openArrival(target, tenant);
@@ -129,7 +129,7 @@ export async function open({ target, tenant }: Sides): Promise<void> {
   }
 }
 
-function mustAgree(here: readonly Partial<Sum>[], there: readonly Partial<Sum>[]): void {
+function mustAgree(here: readonly Partial<RowSum>[], there: readonly Partial<RowSum>[]): void {
   for (const one of here) {
     const other = there.find(({ name }) => name === one.name);
     if (other?.rows !== one.rows || other?.digest !== one.digest)

@@ -4,9 +4,9 @@ import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import { factsOf, factsOfTarget, mustBeFree, mustHold, mustReplicate, suppressions } from './checks.ts';
 import { abandon, clearSides, emptyTarget } from './ends.ts';
 import { putGuards } from './guards.ts';
-import { countable, type Held, HoldOver, hold, open, type Sides } from './hold.ts';
+import { countable, type HeldMove, HoldOver, hold, type MoveSides, open } from './hold.ts';
 import { copyState, enable, lag, publish, readSubscription, slotIsGood, subscribe } from './replication.ts';
-import { digestRows, insertArrival, organizationRow, type Size, sizesOf } from './rows.ts';
+import { digestRows, insertArrival, organizationRow, sizesOf, type TableSize } from './rows.ts';
 import {
   beginAgain,
   forgetMove,
@@ -21,7 +21,7 @@ import {
 import { partsOf } from './tables.ts';
 
 export interface MoveOptions {
-  readonly sides: Sides;
+  readonly sides: MoveSides;
   /** The address of the source as the target's server reaches it. PostgreSQL reads it, not the gateway. */
   readonly from: string;
   /** True if `from` has the role of the source's address. */
@@ -43,8 +43,8 @@ export interface Moved {
   readonly keepUntil: Date | null;
 }
 
-export interface Plan {
-  readonly sizes: readonly Size[];
+export interface MovePlan {
+  readonly sizes: readonly TableSize[];
   readonly rows: number;
   readonly bytes: number;
 }
@@ -58,14 +58,14 @@ const NEAR = 1_000_000;
 /** Errors of the target's workers without progress, after which the command stops. They try again every 5 s. */
 const ERRORS = 6;
 
-const planOf = (sizes: readonly Size[]): Plan => ({
+const planOf = (sizes: readonly TableSize[]): MovePlan => ({
   sizes,
   rows: sizes.reduce((sum, { rows }) => sum + rows, 0),
   bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
 /** Takes the lock of the command at the source until `close`. */
-export async function onlyCommand(sides: Sides): Promise<{ mustHold(): Promise<void>; close(): Promise<void> }> {
+export async function onlyCommand(sides: MoveSides): Promise<{ mustHold(): Promise<void>; close(): Promise<void> }> {
   const locked = sides.open('source', 'command', 10_000);
   const mustHoldIt = async (): Promise<void> => {
     if (!(await holdCommand(locked, sides.tenant)))
@@ -81,7 +81,7 @@ export async function onlyCommand(sides: Sides): Promise<{ mustHold(): Promise<v
 }
 
 /** What has to hold before anything is made. Returns the sizes of the tables that move. */
-export async function checkMove({ sides, sameRole }: Pick<MoveOptions, 'sides' | 'sameRole'>): Promise<Plan> {
+export async function checkMove({ sides, sameRole }: Pick<MoveOptions, 'sides' | 'sameRole'>): Promise<MovePlan> {
   const { source, target, tenant } = sides;
   const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
   mustHold(here, there, await suppressions(source, tenant));
@@ -91,7 +91,7 @@ export async function checkMove({ sides, sameRole }: Pick<MoveOptions, 'sides' |
   return planOf(await sizesOf(source, tenant));
 }
 
-async function mustRest({ source, tenant }: Sides): Promise<void> {
+async function mustRest({ source, tenant }: MoveSides): Promise<void> {
   const work = await runningWork(source, tenant);
   if (work !== undefined)
     throw new Refused(`An ${work} of this organization is not finished. Let it end, and run the command again.`);
@@ -108,7 +108,7 @@ async function mustBeTheSame({ sides }: MoveOptions, move: Move): Promise<void> 
     );
 }
 
-export async function abandonMove(sides: Sides): Promise<void> {
+export async function abandonMove(sides: MoveSides): Promise<void> {
   const only = await onlyCommand(sides);
   try {
     const move = await readMove(sides.source, sides.tenant);
@@ -181,7 +181,7 @@ async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | u
 }
 
 /** Waits until all tables are copied and the target follows closely. */
-async function copy(options: MoveOptions, plan: Plan, mustHoldCommand: () => Promise<void>): Promise<void> {
+async function copy(options: MoveOptions, plan: MovePlan, mustHoldCommand: () => Promise<void>): Promise<void> {
   const { sides, progress, say } = options;
   const { source, target, tenant, at } = sides;
   const replicated = new Map(partsOf(tenant).flatMap((one) => (one.copied ? [] : [[one.name, 0]])));
@@ -231,7 +231,7 @@ async function reaching<T>(work: () => Promise<T>): Promise<T> {
 async function holdUntilMoved(
   { sides, keepDays, say }: MoveOptions,
   mustHoldCommand: () => Promise<void>,
-): Promise<Held> {
+): Promise<HeldMove> {
   const busy = await putGuards(sides.source, sides.tenant);
   if (busy !== undefined)
     throw new Refused(
@@ -259,7 +259,12 @@ async function holdUntilMoved(
 }
 
 /** Everything after the commit of the move. It can be repeated. */
-async function finish(options: MoveOptions, move: Move, held: Held | undefined, plan: Plan | null): Promise<Moved> {
+async function finish(
+  options: MoveOptions,
+  move: Move,
+  held: HeldMove | undefined,
+  plan: MovePlan | null,
+): Promise<Moved> {
   const { sides, say } = options;
   try {
     if (!held) await open(sides);

@@ -25,13 +25,13 @@ export async function publish(source: Database, tenant: string): Promise<void> {
   );
 }
 
-export interface Subscription {
+export interface MoveSubscription {
   readonly oid: string;
   readonly enabled: boolean;
 }
 
-export async function readSubscription(target: Database, tenant: string): Promise<Subscription | undefined> {
-  const [row] = await target.read<Subscription>(sql`
+export async function readSubscription(target: Database, tenant: string): Promise<MoveSubscription | undefined> {
+  const [row] = await target.read<MoveSubscription>(sql`
     SELECT s.oid::bigint::text AS oid, s.subenabled AS enabled FROM pg_subscription s
      WHERE s.subname = ${named(tenant)} AND s.subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())`);
   return row;

@@ -1,16 +1,16 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { join, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
-import { number, ORGANIZATION, type Part, partsOf } from './tables.ts';
+import { type MovingTable, number, ORGANIZATION, partsOf } from './tables.ts';
 
-export interface Sum {
+export interface RowSum {
   readonly name: string;
   readonly rows: number;
-  /** Sum of the hashes of all rows, as a number. It tells nothing about one row. */
+  /** RowSum of the hashes of all rows, as a number. It tells nothing about one row. */
   readonly digest: string;
 }
 
-const union = (parts: readonly Part[], columns: string) =>
+const union = (parts: readonly MovingTable[], columns: string) =>
   join(
     parts.map(
       ({ name, where }) => sql`SELECT ${name}::text AS name, ${raw(columns)} FROM ${raw(name)} t WHERE ${raw(where)}`,
@@ -19,12 +19,13 @@ const union = (parts: readonly Part[], columns: string) =>
   );
 
 /** Rows of the organization by table, in one snapshot. */
-export const countRows = (db: Database, parts: readonly Part[]): Promise<Pick<Sum, 'name' | 'rows'>[]> =>
+export const countRows = (db: Database, parts: readonly MovingTable[]): Promise<Pick<RowSum, 'name' | 'rows'>[]> =>
   parts.length === 0 ? Promise.resolve([]) : db.query(union(parts, 'count(*)::float8 AS rows'));
 
 const DIGEST = 'count(*)::float8 AS rows, coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)::text AS digest';
 
-export const digestRows = (db: Database, parts: readonly Part[]): Promise<Sum[]> => db.query(union(parts, DIGEST));
+export const digestRows = (db: Database, parts: readonly MovingTable[]): Promise<RowSum[]> =>
+  db.query(union(parts, DIGEST));
 
 /**
  * Starts to sum all rows, and resolves when the snapshot of the sums is taken: then the statement holds an advisory lock.
@@ -34,7 +35,7 @@ export async function digestFrom(
   summing: Database,
   watching: Database,
   tenant: string,
-): Promise<{ readonly sums: Promise<Sum[]> }> {
+): Promise<{ readonly sums: Promise<RowSum[]> }> {
   // A condition without columns is evaluated before any table is read.
   const parts = partsOf(tenant)
     .filter((one) => !one.copied)
@@ -42,7 +43,7 @@ export async function digestFrom(
   const key = sql`hashtextextended('gateway.move digest ' || ${tenant}::text, 0)`;
   let ended = false;
   const sums = summing
-    .query<Sum>(sql`
+    .query<RowSum>(sql`
       WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(${key}) IS NOT NULL AS taken) ${union(parts, DIGEST)}`)
     .finally(() => {
       ended = true;
@@ -56,13 +57,13 @@ export async function digestFrom(
   return { sums };
 }
 
-export interface Size extends Pick<Sum, 'name' | 'rows'> {
+export interface TableSize extends Pick<RowSum, 'name' | 'rows'> {
   /** Estimated bytes with indexes: the table's size by the organization's share of its rows. */
   readonly bytes: number;
 }
 
-export const sizesOf = (db: Database, tenant: string): Promise<Size[]> =>
-  db.query<Size>(sql`
+export const sizesOf = (db: Database, tenant: string): Promise<TableSize[]> =>
+  db.query<TableSize>(sql`
     SELECT c.name, c.rows, (pg_total_relation_size(c.name::regclass) * least(1, c.rows / greatest(1, r.reltuples)))::float8 AS bytes
       FROM (${union(partsOf(tenant), 'count(*)::float8 AS rows')}) c JOIN pg_class r ON r.oid = c.name::regclass
      ORDER BY c.rows DESC, c.name`);
@@ -94,9 +95,9 @@ export const insertArrival = (
  * Copies what has no tenant, and the organization's own row, in one transaction at the target. No trigger fires there:
  * the rows are no news. Returns the source's sums.
  */
-export async function copyRows(source: Database, target: Database, tenant: string): Promise<Sum[]> {
+export async function copyRows(source: Database, target: Database, tenant: string): Promise<RowSum[]> {
   const parts = partsOf(tenant).filter((one) => one.copied);
-  const rows = await source.query<Sum & { list: string }>(
+  const rows = await source.query<RowSum & { list: string }>(
     union(parts, `${DIGEST}, coalesce(string_agg(quote_literal(t::text), ','), '') AS list`),
   );
   const own = await organizationRow(source, tenant);
@@ -129,7 +130,7 @@ export async function copyRows(source: Database, target: Database, tenant: strin
 
 const quoted = (text: string): string => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
-export const copiedSums = (db: Database, tenant: string): Promise<Sum[]> =>
+export const copiedSums = (db: Database, tenant: string): Promise<RowSum[]> =>
   digestRows(
     db,
     partsOf(tenant).filter((one) => one.copied),
@@ -139,7 +140,12 @@ export const copiedSums = (db: Database, tenant: string): Promise<Sum[]> =>
  * Deletes at most `n` rows of a table, without receipts. `replica`: no trigger fires, which needs the right to set
  * session_replication_role. The settings hold for this statement's transaction.
  */
-export async function deleteRows(db: Database, { name, where }: Part, n: number, replica: boolean): Promise<number> {
+export async function deleteRows(
+  db: Database,
+  { name, where }: MovingTable,
+  n: number,
+  replica: boolean,
+): Promise<number> {
   const quiet = replica
     ? sql`set_config('session_replication_role', 'replica', true) = 'replica'`
     : sql`set_config('gateway.capture', 'off', true) = 'off'`;

@@ -23,7 +23,7 @@ export const REPLICATED: readonly string[] = [
   ...GATEWAY.map((name) => `gateway.${name}`),
 ];
 
-interface Belonging {
+interface CopiedTable {
   readonly name: string;
   /** The kind and the column of what a row belongs to (gateway.tenant_of in 0040_moves.sql). */
   readonly kind: 'app' | 'installation' | 'credential' | 'consent' | 'source';
@@ -33,7 +33,7 @@ interface Belonging {
 }
 
 /** Tables without a column `tenant`. Their rows are copied within the hold. Parents come before their children. */
-export const COPIED: readonly Belonging[] = [
+export const COPIED: readonly CopiedTable[] = [
   { name: 'gateway.installation', kind: 'app', column: 'app_id', guarded: true },
   { name: 'gateway.credential', kind: 'installation', column: 'installation_id', guarded: true },
   { name: 'gateway.consent', kind: 'credential', column: 'credential_id', guarded: true },
@@ -97,7 +97,7 @@ export function number(tenant: string): string {
   return tenant;
 }
 
-const OWN: Readonly<Record<Belonging['kind'], (n: string) => string>> = {
+const OWN: Readonly<Record<CopiedTable['kind'], (n: string) => string>> = {
   app: (n) => `SELECT a.id FROM gateway.app a WHERE a.tenant = ${n}`,
   installation: (n) => `SELECT i.id FROM gateway.installation i WHERE i.app_id IN (${OWN.app(n)})`,
   credential: (n) => `SELECT c.id FROM gateway.credential c WHERE c.installation_id IN (${OWN.installation(n)})`,
@@ -106,14 +106,14 @@ const OWN: Readonly<Record<Belonging['kind'], (n: string) => string>> = {
 };
 
 /** The condition that finds an organization's rows of a copied table `t`. */
-function belongs({ kind, column }: Belonging, n: string): string {
+function belongs({ kind, column }: CopiedTable, n: string): string {
   const own = `t.${column} IN (${OWN[kind](n)})`;
   return column === 'session_id'
     ? `t.session_id IN (SELECT r.id FROM gateway.realtime_session r WHERE r.credential_id IN (${OWN[kind](n)}))`
     : own;
 }
 
-export interface Part {
+export interface MovingTable {
   readonly name: string;
   /** The condition that finds the organization's rows. The table's name in it is `t`. */
   readonly where: string;
@@ -121,7 +121,7 @@ export interface Part {
 }
 
 /** All tables whose rows move, with the condition that finds the rows of one organization. Parents come first. */
-export const partsOf = (tenant: string): readonly Part[] => [
+export const partsOf = (tenant: string): readonly MovingTable[] => [
   ...REPLICATED.map((name) => ({ name, where: `t.tenant = ${number(tenant)}`, copied: false })),
   ...COPIED.map((one) => ({ name: one.name, where: belongs(one, number(tenant)), copied: true })),
 ];
@@ -133,7 +133,7 @@ const FIRST = [
 ].map((name) => `gateway.${name}`);
 
 /** The order in which rows are deleted: children first, and the journal after what writes to it. */
-export function deletionOrder(tenant: string): readonly Part[] {
+export function deletionOrder(tenant: string): readonly MovingTable[] {
   const parts = partsOf(tenant);
   const journals = parts.filter(({ name }) => name.startsWith('gateway.journal'));
   const first = FIRST.flatMap((name) => parts.filter((one) => one.name === name));
