@@ -33,9 +33,10 @@ interface ReadCell extends NamedCell {
   readonly organizations: readonly cells.CellOrganization[];
 }
 
-async function readCell(db: Database, store: string, own: boolean): Promise<ReadCell | NamedCell> {
+/** `schema`: the version that this command knows. A store of another version is only named. */
+async function readCell(db: Database, store: string, schema: number, own: boolean): Promise<ReadCell | NamedCell> {
   const version = await cells.schemaVersion(db);
-  if (version < FIRST) return { store, name: store, version };
+  if (version !== schema) return { store, name: store, version };
   const facts = await cells.readCellFacts(db);
   const [keys, sealed, organizations] = await Promise.all([
     cells.readCellKeys(db),
@@ -45,15 +46,13 @@ async function readCell(db: Database, store: string, own: boolean): Promise<Read
   return { store, name: `cell ${facts.cell}`, version, own, facts, keys, sealed, organizations };
 }
 
-/** The version of the schema that knows cells. */
-const FIRST = 39;
-
 export async function checkCells({ out, store, config }: CommandContext, addresses: readonly string[]): Promise<void> {
   const here = existingStore(config);
   const keys = await openGivenKeys(config);
-  const { slow } = await store({ migrates: false });
-  const read = [await readCell(slow, here, true)];
-  for (const address of addresses) read.push(await withStoreAt(address, (db) => readCell(db, leadsTo(address), false)));
+  const { slow, version } = await store({ migrates: false });
+  const read = [await readCell(slow, here, version, true)];
+  for (const address of addresses)
+    read.push(await withStoreAt(address, (db) => readCell(db, leadsTo(address), version, false)));
   const all = read.filter((one): one is ReadCell => 'facts' in one);
   const findings = [...versions(read), ...all.flatMap((one) => ofOne(one, keys))];
   for (const [i, one] of all.entries())
@@ -103,7 +102,7 @@ const hostsOf = (all: readonly ReadCell[]): object[] =>
 function versions(all: readonly NamedCell[]): CellFinding[] {
   const newest = Math.max(...all.map(({ version }) => version));
   return all
-    .filter(({ version }) => version < newest || version < FIRST)
+    .filter(({ version }) => version < newest)
     .map(({ name, version }) => ({
       ...{ check: 'schema', severity: 'error', cell: name },
       detail:
