@@ -41,7 +41,7 @@ it('a target that must not take the organization', async () => {
   await target.sql.unsafe('CREATE ROLE weak LOGIN; GRANT pg_read_all_data TO weak');
   await refused('may not create a subscription', to(target.url.replace('postgres@', 'weak@')));
   for (const [said, wrong, right] of [
-    ['different ledger keys', "UPDATE gateway.ledger_key SET key = '\\x00'", undefined],
+    ['different ledger keys', "UPDATE gateway.ledger_key SET key = sha256('planted')", undefined],
     ['Both cells have the number 1', 'UPDATE gateway.cell SET number = 1', 'UPDATE gateway.cell SET number = 2'],
     [
       'different schemas',
@@ -77,9 +77,9 @@ it('a source that cannot let it go', async () => {
   await refused('Set wal_level = logical', move({ source: own, target }));
   await plain.close();
   const { sql } = source;
-  await sql`INSERT INTO gateway.import_run (slot, unfinished, names) VALUES (9, true, '{larkspur}')`;
+  await sql`UPDATE gateway.import_run SET unfinished = true, names = '{larkspur}' WHERE slot = 9`;
   await refused('An import of this organization is not finished.', move(cells));
-  await sql`DELETE FROM gateway.import_run WHERE slot = 9`;
+  await sql`UPDATE gateway.import_run SET unfinished = false, names = '{}' WHERE slot = 9`;
   await sql`INSERT INTO gateway.import_owed (tenant, site, event_type, slot) VALUES (1, 1, 'visitor.snapshot', 9)`;
   await refused('An import of this organization is not finished.', move(cells));
   await sql`DELETE FROM gateway.import_owed`;
