@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TaskMeta } from 'vitest';
 import { faultsOn, WRITE } from '../support/faults/write-faults.ts';
 import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from '../support/faults/writes.ts';
-import { itInFull, LONG, times } from '../support/form.ts';
+import { itInFull, itOnce, LONG, times } from '../support/form.ts';
 import { type AnyWriteName, BY_POLICY, WRITES } from '../support/ledger/commands.ts';
 import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
 import { generator, pickFrom } from '../support/random.ts';
@@ -195,7 +195,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     await balance('F-03', began);
   });
 
-  it('every time: 503, and the key brings the one effect later', { timeout: LIMIT }, async () => {
+  itOnce('every time: 503, and the key brings the one effect later', { timeout: LIMIT }, async () => {
     for (const name of ALL) {
       const trial = world.trial(name);
       world.proxy.arm({ match: WRITE, at: 'after-sync', action: 'cut', times: Number.POSITIVE_INFINITY });

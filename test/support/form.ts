@@ -24,3 +24,7 @@ export const itOnce = it.runIf(!REST);
 /** The rows of a table of tests. `npm test` runs the first `quick` of them, and the mode `rest` the others. */
 export const rowsOnce = <T>(all: readonly T[], quick: number): readonly T[] =>
   QUICK ? all.slice(0, quick) : REST ? all.slice(quick) : all;
+
+/** As `rowsOnce`, where `npm test` runs one of `n` rows. */
+export const everyOnce = <T>(all: readonly T[], n: number): readonly T[] =>
+  all.filter((_, i) => (QUICK ? i % n === 0 : !REST || i % n !== 0));
