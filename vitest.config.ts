@@ -23,9 +23,8 @@ export default defineConfig(({ mode }) => {
       globalSetup: ['test/support/postgres.ts'],
       reporters: ['default', './test/support/clients.ts', './test/support/summary.ts'],
       sequence: { sequencer: Order },
-      // The test machine has two cores, and PostgreSQL uses one of them. Tests often wait, so two workers left the cores
-      // idle for a third of the time.
-      maxWorkers: 3,
+      // The test machine has two cores. A test waits half of its time, so three workers left the cores idle for a quarter of it.
+      maxWorkers: 4,
       projects: [
         {
           plugins: [compiled],
