@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Issued, issue } from '../support/credentials.ts';
 import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
-import { itInFull, itOnce, times } from '../support/form.ts';
+import { itInFull, itOnce, repeats } from '../support/form.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
@@ -98,7 +98,7 @@ const settled = async (): Promise<boolean> => Object.keys(await states()).every(
 
 describe('two replicas', () => {
   it('A2-05 20 parallel sends of a message: one task and one run', async () => {
-    const rounds = times(10, 10, 3);
+    const rounds = repeats(10, 10, 3);
     for (let round = 0; round < rounds; round++) {
       const messageId = newMessage();
       const told = await Promise.all(
@@ -113,7 +113,7 @@ describe('two replicas', () => {
     expect(await states()).toEqual({ completed: rounds });
   });
 
-  const RACES = times(60, 200, 6);
+  const RACES = repeats(60, 200, 6);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
     // The time in milliseconds that a task usually takes on this machine. The test cancels each task before this time

@@ -12,6 +12,10 @@ const REST = process.env['TEST_FORM'] === 'rest';
 /** A file that gives `quick` must be in SHORTER of suites.ts. */
 export const times = (all: number, long: number, quick = all): number => (LONG ? long : QUICK ? quick : all);
 
+/** As `times`, for independent repetitions: the mode `rest` makes those that `npm test` has left out. */
+export const repeats = (all: number, long: number, quick: number): number =>
+  REST ? all - quick : times(all, long, quick);
+
 /** A test that `npm test` leaves out. Its file must be in SHORTER of suites.ts. */
 export const itInFull = it.runIf(!QUICK);
 

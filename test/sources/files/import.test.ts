@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { type ImportResult, importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { itOnce as test, times } from '../../support/form.ts';
+import { repeats, itOnce as test } from '../../support/form.ts';
 import { content, desk, dump, ndjson, shuffled, temporary } from '../../support/import.ts';
 
 const folder = temporary();
@@ -316,6 +316,6 @@ it('any small set of records gives the same content in any order and any batches
         await Promise.all([whole.close(), parts.close()]);
       }
     }),
-    { numRuns: times(6, 60, 2) },
+    { numRuns: repeats(6, 60, 2) },
   );
 }, 120_000);
