@@ -1,7 +1,7 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { COMPILED, compiled } from './test/support/compiled.ts';
 import Order from './test/support/order.ts';
-import { filesOf, REPLACING } from './test/support/suites.ts';
+import { filesOf } from './test/support/suites.ts';
 
 // The modes `quick`, `test` (everything) and `rest`: see test/support/suites.ts.
 export default defineConfig(({ mode }) => {
@@ -23,21 +23,12 @@ export default defineConfig(({ mode }) => {
       globalSetup: ['test/support/postgres.ts'],
       reporters: ['default', './test/support/clients.ts', './test/support/summary.ts'],
       sequence: { sequencer: Order },
-      // The test machine has two cores, and PostgreSQL uses one of them. Tests often wait, so two workers left the cores
-      // idle for a third of the time.
-      maxWorkers: 3,
+      // The test machine has two cores. A test waits half of its time, so three workers left the cores idle for a quarter of it.
+      maxWorkers: 4,
       projects: [
         {
           plugins: [compiled],
-          test: { ...of, name: 'own', include: own.include, exclude: [...without, ...own.exclude, ...REPLACING] },
-        },
-        {
-          test: {
-            ...of,
-            name: 'replacing',
-            include: REPLACING.filter((file) => mode !== 'rest' || own.include.includes(file)),
-            exclude: [...without, ...own.exclude],
-          },
+          test: { ...of, name: 'own', include: own.include, exclude: [...without, ...own.exclude] },
         },
         // To load the program again for each file takes three seconds of processor time (26 November 2026).
         {

@@ -1,6 +1,6 @@
 import { scrypt as derive } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import { hashPassword, isPassword, verifyPassword } from '../../src/auth/passwords.ts';
 import { emailOf, type SignedIn, signIn, signInWith, signOut } from '../../src/auth/sign-in.ts';
@@ -17,29 +17,26 @@ import {
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { createSession, personOf } from '../../src/store/sign-in/sessions.ts';
 import { counting, freshDatabase, type TestDatabase } from '../support/database.ts';
+import { replaceScrypt } from '../support/oauth/scrypt.ts';
 
 /**
  * Records every password derivation with its cost parameters. `cheap` makes derivations almost free, for tests that do
  * not measure the cost. Derivations wait for `until` before they end.
  */
-const work = vi.hoisted(() => ({ costs: [] as string[], running: 0, most: 0, cheap: false, until: Promise.resolve() }));
+const work = { costs: [] as string[], running: 0, most: 0, cheap: false, until: Promise.resolve() };
 
-vi.mock('node:crypto', async (original) => {
-  const crypto = await original<typeof import('node:crypto')>();
-  const scrypt: typeof derive = (password, salt, length, options, callback?: unknown) => {
-    const done = callback as (error: Error | null, key: Buffer) => void; // the gateway uses the overload with a callback
-    const { N, r, p } = options as { N: number; r: number; p: number }; // the gateway always passes these options
-    work.costs.push(`${N} ${r} ${p} ${length}`);
-    work.most = Math.max(work.most, ++work.running);
-    const { cheap, until } = work;
-    crypto.scrypt(password, salt, length, { N: cheap ? 16 : N, r, p, maxmem: 2 ** 27 }, (error, key) => {
-      void until.then(() => {
-        work.running--;
-        done(error, key);
-      });
+replaceScrypt((scrypt) => (password, salt, length, options, callback?: unknown) => {
+  const done = callback as (error: Error | null, key: Buffer) => void; // the gateway uses the overload with a callback
+  const { N, r, p } = options as { N: number; r: number; p: number }; // the gateway always passes these options
+  work.costs.push(`${N} ${r} ${p} ${length}`);
+  work.most = Math.max(work.most, ++work.running);
+  const { cheap, until } = work;
+  scrypt(password, salt, length, { N: cheap ? 16 : N, r, p, maxmem: 2 ** 27 }, (error, key) => {
+    void until.then(() => {
+      work.running--;
+      done(error, key);
     });
-  };
-  return { ...crypto, scrypt };
+  });
 });
 
 const RIGHT = 'correct horse battery';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { readConfig } from '../../src/config/config.ts';
 import { gateway as cli, cliDatabase, document } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
-import { itInFull } from '../support/form.ts';
+import { itOnce as it, itInFull } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { startProcess } from '../support/oauth/ends.ts';

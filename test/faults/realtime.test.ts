@@ -20,7 +20,7 @@ import {
   Raw,
 } from '../support/events/realtime.ts';
 import { append, create, definition } from '../support/events/subscriptions.ts';
-import { itInFull, times } from '../support/form.ts';
+import { itInFull, repeats, times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { pool, type Replica, startReplica } from '../support/replica.ts';
 
@@ -51,8 +51,8 @@ const memory = ({ pid }: Replica): number =>
 const files = ({ pid }: Replica): number => readdirSync(`/proc/${pid}/fd`).length;
 const many = (n: number): string[] => Array.from({ length: n }, () => 'visitor.changed');
 
-const RECONNECTS = times(60, 200, 18);
-const KILLS = times(3, 10, 1);
+const RECONNECTS = repeats(60, 200, 18);
+const KILLS = repeats(3, 10, 1);
 it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most', { timeout: 180_000 }, async ({
   task,
 }) => {

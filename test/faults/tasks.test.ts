@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Issued, issue } from '../support/credentials.ts';
 import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
-import { itInFull, times } from '../support/form.ts';
+import { itInFull, itOnce, repeats } from '../support/form.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
 /**
@@ -98,7 +98,7 @@ const settled = async (): Promise<boolean> => Object.keys(await states()).every(
 
 describe('two replicas', () => {
   it('A2-05 20 parallel sends of a message: one task and one run', async () => {
-    const rounds = times(10, 10, 3);
+    const rounds = repeats(10, 10, 3);
     for (let round = 0; round < rounds; round++) {
       const messageId = newMessage();
       const told = await Promise.all(
@@ -113,7 +113,7 @@ describe('two replicas', () => {
     expect(await states()).toEqual({ completed: rounds });
   });
 
-  const RACES = times(60, 200, 6);
+  const RACES = repeats(60, 200, 6);
   it('A2-06 races of cancel on one against the result on the other', async () => {
     const seen: Record<string, number> = {};
     // The time in milliseconds that a task usually takes on this machine. The test cancels each task before this time
@@ -147,37 +147,41 @@ describe('two replicas', () => {
 });
 
 describe('F-12 a replica dies with five tasks WORKING and three in the line', () => {
-  it('all end within lease + 5 s, the places are free, a message finds its task', async () => {
-    const messages = Array.from({ length: 8 }, newMessage);
-    const [dying, other] = replicas;
-    const tasks = await locked(async () => {
-      const sent: WireTask[] = [];
-      for (const messageId of messages) sent.push(taskOf(await send(dying, messageId, false)));
-      await until(async () => (await states())['working'] === 5, 2_000);
-      expect(await states()).toEqual({ working: 5, submitted: 3 });
-      await dying.kill9();
-      return sent;
-    });
-    const began = performance.now();
-    // Send one more task to the living replica. All slots are in use. The task therefore starts only when the gateway
-    // has ended the tasks of the killed replica.
-    const seventh = send(other, newMessage(), true);
-    const replacement = start();
-    for (const { id } of tasks) {
-      await until(async () => ENDED.test((await get(other, id)).status.state), LEASE + 5_000);
-    }
-    const took = performance.now() - began;
-    console.info(`F-12: terminal ${Math.round(took)} ms after the kill`);
-    expect(took).toBeLessThan(LEASE + 5_000);
-    replicas = [await replacement, other];
-    expect(taskOf(await seventh).status.state).toBe('TASK_STATE_COMPLETED');
-    expect((await states())['working'] ?? 0).toBe(0);
-    for (const [i, messageId] of messages.entries()) {
-      const again = taskOf(await send(replicas[i % 2 ? 0 : 1], messageId, true));
-      expect([again.id, again.status.state, again.artifacts ?? []]).toEqual([tasks[i]?.id, 'TASK_STATE_FAILED', []]);
-    }
-    expect(await states()).toEqual({ failed: 8, completed: 1 });
-  }, 60_000);
+  itOnce(
+    'all end within lease + 5 s, the places are free, a message finds its task',
+    async () => {
+      const messages = Array.from({ length: 8 }, newMessage);
+      const [dying, other] = replicas;
+      const tasks = await locked(async () => {
+        const sent: WireTask[] = [];
+        for (const messageId of messages) sent.push(taskOf(await send(dying, messageId, false)));
+        await until(async () => (await states())['working'] === 5, 2_000);
+        expect(await states()).toEqual({ working: 5, submitted: 3 });
+        await dying.kill9();
+        return sent;
+      });
+      const began = performance.now();
+      // Send one more task to the living replica. All slots are in use. The task therefore starts only when the gateway
+      // has ended the tasks of the killed replica.
+      const seventh = send(other, newMessage(), true);
+      const replacement = start();
+      for (const { id } of tasks) {
+        await until(async () => ENDED.test((await get(other, id)).status.state), LEASE + 5_000);
+      }
+      const took = performance.now() - began;
+      console.info(`F-12: terminal ${Math.round(took)} ms after the kill`);
+      expect(took).toBeLessThan(LEASE + 5_000);
+      replicas = [await replacement, other];
+      expect(taskOf(await seventh).status.state).toBe('TASK_STATE_COMPLETED');
+      expect((await states())['working'] ?? 0).toBe(0);
+      for (const [i, messageId] of messages.entries()) {
+        const again = taskOf(await send(replicas[i % 2 ? 0 : 1], messageId, true));
+        expect([again.id, again.status.state, again.artifacts ?? []]).toEqual([tasks[i]?.id, 'TASK_STATE_FAILED', []]);
+      }
+      expect(await states()).toEqual({ failed: 8, completed: 1 });
+    },
+    60_000,
+  );
 });
 
 describe('F-08 a replica that is stopped for longer than its lease', () => {

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, type TaskMeta } from 'vitest';
 import { faultsOn, WRITE } from '../support/faults/write-faults.ts';
 import { DATABASE, type FaultWorld, openFaultWorld, type Told, type Trial } from '../support/faults/writes.ts';
-import { itInFull, LONG, times } from '../support/form.ts';
+import { itInFull, itOnce, LONG, repeats, times } from '../support/form.ts';
 import { type AnyWriteName, BY_POLICY, WRITES } from '../support/ledger/commands.ts';
 import { everyPoint, type Messages, type Point } from '../support/pgwire.ts';
 import { generator, pickFrom } from '../support/random.ts';
@@ -195,7 +195,7 @@ describe('F-03 the connection is lost, the server lives', () => {
     await balance('F-03', began);
   });
 
-  it('every time: 503, and the key brings the one effect later', { timeout: LIMIT }, async () => {
+  itOnce('every time: 503, and the key brings the one effect later', { timeout: LIMIT }, async () => {
     for (const name of ALL) {
       const trial = world.trial(name);
       world.proxy.arm({ match: WRITE, at: 'after-sync', action: 'cut', times: Number.POSITIVE_INFINITY });
@@ -210,7 +210,7 @@ describe('F-03 the connection is lost, the server lives', () => {
 describe('F-07 the same key at the same moment', () => {
   it('2 replicas × 25: one effect, the rest replays', { timeout: LIMIT }, async () => {
     const began = performance.now();
-    for (let round = 0; round < times(24, 200, 4); round++) {
+    for (let round = 0; round < repeats(24, 200, 4); round++) {
       const trial = world.trial(ALL[round % ALL.length] ?? 'config_plan', site());
       const told = await Promise.all(Array.from({ length: 50 }, (_, i) => world.send(trial, urls()[i % 2] ?? '')));
       expect(told.filter(({ status }) => status !== 200 && status !== 409)).toEqual([]);
@@ -323,7 +323,7 @@ const repeat =
 describe('under load', () => {
   it('F-02 replicas killed at random: nothing lost, nothing doubled', { timeout: LIMIT }, async () => {
     const began = performance.now();
-    await under(repeat(times(4, 30, 1), faults.kill));
+    await under(repeat(repeats(4, 30, 1), faults.kill));
     await balance('F-02', began);
   });
 
@@ -352,7 +352,7 @@ describe('under load', () => {
       if (setting) await world.sql.unsafe(`ALTER DATABASE ${DATABASE} SET ${setting}`);
       await world.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway%'`;
       const harm = async (load: Load): Promise<void> => {
-        await repeat(times(20, 100, 8), faults.deadlock)(load);
+        await repeat(repeats(20, 100, 8), faults.deadlock)(load);
         // A few faults on a slow machine can meet no write. So go on until one was a deadlock.
         while (setting === '' && !load.over() && (await deadlocks()) === before) await faults.deadlock();
       };
@@ -369,7 +369,7 @@ describe('under load', () => {
 describe('F-26 all of it in any order', () => {
   it('the books balance and doctor finds nothing', { timeout: LIMIT }, async ({ task }) => {
     const began = performance.now();
-    const until = Date.now() + (MINUTES * 60_000 || times(5_000, 5_000, 1_500));
+    const until = Date.now() + (MINUTES * 60_000 || repeats(5_000, 5_000, 1_500));
     const all = Object.values(faults);
     await under(async ({ over }) => {
       while (Date.now() < until && !over()) await pick(all)();

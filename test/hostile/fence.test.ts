@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer } from '../support/answer.ts';
 import { World } from '../support/authority/world.ts';
-import { times } from '../support/form.ts';
+import { everyOnce, itOnce, times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { INJECTIONS } from '../support/hostile/injections.ts';
 import { rpc } from '../support/surfaces/mcp.ts';
@@ -100,7 +100,7 @@ describe('words that are planted', () => {
     expect(INJECTIONS.filter(({ kind }) => kind === 'language').length).toBeGreaterThanOrEqual(10);
   });
 
-  it.each(INJECTIONS.filter((_, i) => i % times(1, 1, 5) === 0))('$kind: $words', async ({ words }) => {
+  it.each(everyOnce(INJECTIONS, 5))('$kind: $words', async ({ words }) => {
     // The text of the last answer is the best knowledge of the delimiters that an attacker can have.
     const before = (await read('cnv_1_1_1')).body.text as string;
     const [, close = ''] = before.match(/<<<(?:data|end) [0-9a-f]{16}>>>/g) ?? [];
@@ -139,7 +139,7 @@ describe('reading', () => {
     }
   }, 60_000);
 
-  it('shows nothing that is not granted, whatever the words ask for', async () => {
+  itOnce('shows nothing that is not granted, whatever the words ask for', async () => {
     await plant(`${MARK} ${INJECTIONS[0]?.words}`);
     const secret = 'Secret9zz';
     const { sql } = gateway.database;
@@ -163,7 +163,7 @@ describe('reading', () => {
       expect((await read(id, little.token)).body.code).toMatch(/^not_(found|permitted)$/);
   });
 
-  it('draws new delimiters for every answer, on every surface', async () => {
+  itOnce('draws new delimiters for every answer, on every surface', async () => {
     const keys = new Set<string>();
     for (let i = 0; i < 20; i++) {
       const { body } = await read('cnv_1_1_1');

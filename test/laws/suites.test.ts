@@ -16,8 +16,15 @@ it('the files that npm test leaves out or shortens exist, and no file is in both
 });
 
 it('a file that has a shorter form is in the list, so that npm test and the mode rest together run it in full', () => {
-  const shorter = /\bitInFull\(|\bitOnce\b|\browsOnce\(|\btimes\([^(),]+,[^(),]+,[^(),]+\)/;
-  for (const text of ['times(4, 10, 1)', 'itInFull(', 'itOnce as it', 'rowsOnce(views, 2)'])
+  const shorter = /\bitInFull\(|\bitOnce\b|\b(rows|every)Once\(|\b(times|repeats)\([^(),]+,[^(),]+,[^(),]+\)/;
+  for (const text of [
+    'times(4, 10, 1)',
+    'repeats(4, 10, 1)',
+    'itInFull(',
+    'itOnce as it',
+    'rowsOnce(views, 2)',
+    'everyOnce(all, 5)',
+  ])
     expect(text).toMatch(shorter);
   expect('times(4, 10)').not.toMatch(shorter);
   const listed = [...SHORTER, 'test/laws/suites.test.ts'];
@@ -35,10 +42,9 @@ it('npm test has an example of every fault and of every folder of tests', () => 
   expect([...folders].filter((folder) => !quick.some((file) => file.startsWith(`test/${folder}/`)))).toEqual([]);
 });
 
-it('a file that changes its process has a process of its own', () => {
-  const changes =
-    /\bvi\.(mock|doMock|spyOn|stub\w+|useFakeTimers)\(|process\.env\[[^\]]+\] = |\bprocess\.(chdir|on)\(|syncBuiltinESMExports/;
-  expect(["vi.spyOn(crypto, 'scrypt')", "process.env['TZ'] = 'UTC'"].filter((text) => !changes.test(text))).toEqual([]);
+it('a file that changes its process, and not only what each-file.ts restores, has a process of its own', () => {
+  const changes = /\bvi\.(mock|doMock|stubGlobal)\(|\bprocess\.on\(|syncBuiltinESMExports|\breplaceScrypt\(/;
+  expect(["vi.mock('node:fs')", 'replaceScrypt((scrypt)'].filter((text) => !changes.test(text))).toEqual([]);
   const listed = ['test/laws/suites.test.ts'];
   expect(files.filter((file) => changes.test(textOf(file)) && !hasOwnProcess(file) && !listed.includes(file))).toEqual(
     [],

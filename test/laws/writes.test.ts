@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, it as always, beforeAll, beforeEach, describe, expect } from 'vitest';
 import { rotateCredential } from '../../src/auth/issue.ts';
 import { newSecret } from '../../src/auth/tokens.ts';
 import {
@@ -25,7 +25,7 @@ import {
 import { CANARY, World, webId } from '../support/authority/world.ts';
 import { addDispositions, callOver, type Said, SURFACES, type Surface, tracesOf } from '../support/authority/writes.ts';
 import type { Grant, Issued } from '../support/credentials.ts';
-import { itInFull, times } from '../support/form.ts';
+import { itOnce as it, itInFull, times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /**
@@ -116,29 +116,33 @@ beforeEach(async () => {
 const each = (): [Write, Surface][] => WRITES.flatMap((write) => SURFACES.map((one): [Write, Surface] => [write, one]));
 
 describe('TN-01 every write, by what a credential holds', () => {
-  it('TN-01 every missing scope and flag is refused by name and leaves the key free', async () => {
-    const variants: [string, Grants][] = [
-      ['with everything', FULL],
-      ['with nothing', { scopes: [], flags: [] }],
-      ['with scopes only', { scopes: ALL_SCOPES, flags: [] }],
-      ['with flags only', { scopes: [], flags: ALL_FLAGS }],
-      ...LACKING.filter((_, i) => i % times(1, 1, 4) === 0),
-    ];
-    const { sql } = gateway.database;
-    for (const [name, grants] of variants) {
-      const holder = await hold(grants);
-      const spare: [Cell, string][] = [];
-      for (const [write, surface] of each()) {
-        const cell = { write, surface, holder, where: `${write.tool} over ${surface} ${name}` };
-        const refusal = refusalOf(write, grants, undefined);
-        if (refusal) spare.push([cell, (await denied(cell, refusal)).key]);
-        else await done(cell, grants);
-      }
-      await sql`UPDATE gateway.credential SET scopes = ${[...ALL_SCOPES]}, data_access = ${[...ALL_FLAGS]}
+  always(
+    'TN-01 every missing scope and flag is refused by name and leaves the key free',
+    async () => {
+      const variants: [string, Grants][] = [
+        ['with everything', FULL],
+        ['with nothing', { scopes: [], flags: [] }],
+        ['with scopes only', { scopes: ALL_SCOPES, flags: [] }],
+        ['with flags only', { scopes: [], flags: ALL_FLAGS }],
+        ...LACKING.filter((_, i) => i % times(1, 1, 4) === 0),
+      ];
+      const { sql } = gateway.database;
+      for (const [name, grants] of variants) {
+        const holder = await hold(grants);
+        const spare: [Cell, string][] = [];
+        for (const [write, surface] of each()) {
+          const cell = { write, surface, holder, where: `${write.tool} over ${surface} ${name}` };
+          const refusal = refusalOf(write, grants, undefined);
+          if (refusal) spare.push([cell, (await denied(cell, refusal)).key]);
+          else await done(cell, grants);
+        }
+        await sql`UPDATE gateway.credential SET scopes = ${[...ALL_SCOPES]}, data_access = ${[...ALL_FLAGS]}
         WHERE id = ${holder.credential}`;
-      for (const [cell, key] of spare) await done({ ...cell, where: `${cell.where}, granted again` }, FULL, key);
-    }
-  }, 60_000);
+        for (const [cell, key] of spare) await done({ ...cell, where: `${cell.where}, granted again` }, FULL, key);
+      }
+    },
+    60_000,
+  );
 
   it('TN-02 the bare necessities are enough, and no proper subset of them is', async () => {
     const { sql } = gateway.database;

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { prettyLine } from '../../src/process/pretty.ts';
 import { checkout, main, shellEnvironment, urlOf } from '../support/command.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
-import { itInFull } from '../support/form.ts';
+import { itOnce as it, itInFull } from '../support/form.ts';
 import { freePort } from '../support/port.ts';
 import { startReplica } from '../support/replica.ts';
 

@@ -1,5 +1,16 @@
-import { afterAll } from 'vitest';
+import { afterAll, vi } from 'vitest';
 import { endFile } from './ends.ts';
 
-// Vitest runs this module once for each test file.
-afterAll(endFile);
+const environment = { ...process.env };
+const folder = process.cwd();
+
+// Vitest runs this module once for each test file. The next file of the process finds the process of the run.
+afterAll(async () => {
+  await endFile();
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+  vi.unstubAllEnvs();
+  for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name];
+  Object.assign(process.env, environment);
+  process.chdir(folder);
+});

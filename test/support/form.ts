@@ -12,6 +12,10 @@ const REST = process.env['TEST_FORM'] === 'rest';
 /** A file that gives `quick` must be in SHORTER of suites.ts. */
 export const times = (all: number, long: number, quick = all): number => (LONG ? long : QUICK ? quick : all);
 
+/** As `times`, for independent repetitions: the mode `rest` makes those that `npm test` has left out. */
+export const repeats = (all: number, long: number, quick: number): number =>
+  REST ? all - quick : times(all, long, quick);
+
 /** A test that `npm test` leaves out. Its file must be in SHORTER of suites.ts. */
 export const itInFull = it.runIf(!QUICK);
 
@@ -24,3 +28,7 @@ export const itOnce = it.runIf(!REST);
 /** The rows of a table of tests. `npm test` runs the first `quick` of them, and the mode `rest` the others. */
 export const rowsOnce = <T>(all: readonly T[], quick: number): readonly T[] =>
   QUICK ? all.slice(0, quick) : REST ? all.slice(quick) : all;
+
+/** As `rowsOnce`, where `npm test` runs one of `n` rows. */
+export const everyOnce = <T>(all: readonly T[], n: number): readonly T[] =>
+  all.filter((_, i) => (QUICK ? i % n === 0 : !REST || i % n !== 0));

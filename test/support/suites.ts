@@ -155,28 +155,21 @@ export const SHORTER = names(
 );
 
 /**
- * Files that each run in a process of their own: they replace modules or settings of the process, watch its memory or
- * its event loop, or end threads and processes. The others run one after another in three processes.
+ * Files that each run in a process of their own: they replace modules of the process, watch its memory or its event
+ * loop, or end threads and processes. The others run one after another in three processes.
  */
 const OWN_PROCESS = [
-  'test/privacy/erasure-canary.test.ts',
-  'test/privacy/restored.test.ts',
-  'test/privacy/retention.test.ts',
-  ...['cli', 'observe', 'sources/reader', 'sources/writer'].map((room) => `test/${room}/**`),
+  ...['observe', 'sources/reader', 'sources/writer'].map((room) => `test/${room}/**`),
   ...names(
-    'auth/oauth/clock',
     'auth/oauth/by-url',
     'auth/people',
-    'events/heartbeat',
     'events/realtime/memory',
     'events/realtime/protocol',
     'events/realtime/upgrade',
     'events/webhooks/queue',
     'faults/patroni',
     'faults/thrown',
-    'flow/periodic-job',
     'gateway/cells/moved',
-    'gateway/shared-reads',
     'hostile/connections',
     'hostile/cost',
     'hostile/held',
@@ -184,7 +177,6 @@ const OWN_PROCESS = [
     'hostile/http-servers',
     'hostile/poison/following',
     'hostile/poison/import-and-reads',
-    'hostile/poison/terminal',
     'hostile/postgres-bounds',
     'hostile/postgres-server',
     'hostile/search-bounds',
@@ -192,7 +184,6 @@ const OWN_PROCESS = [
     'hostile/write-back-servers',
     'laws/cells',
     'laws/walls',
-    'outbound/sender',
     'process/hosts',
     'sources/follow/bounds',
     'sources/follow/poison',
@@ -205,22 +196,12 @@ const OWN_PROCESS = [
     'store/embedded/embedded',
     'store/embedded/platform',
     'store/open/pooler',
-    'surfaces/console/approvers',
-    'surfaces/console/attacks',
-    'surfaces/a2a/signature',
     'surfaces/a2a/streams',
     'surfaces/fuzz',
     'surfaces/mcp/flood',
     'surfaces/mcp/load',
-    'surfaces/record/record',
   ),
 ];
-
-/**
- * Files that replace a module of Node for the program. They load its sources through Vite, because Vite cannot replace
- * what Node loads by itself. The others load the compiled program (compiled.ts).
- */
-export const REPLACING = ['test/auth/oauth/by-url.test.ts', 'test/auth/people.test.ts'];
 
 export const hasOwnProcess = (file: string): boolean =>
   OWN_PROCESS.some((one) => (one.endsWith('/**') ? file.startsWith(one.slice(0, -2)) : file === one));

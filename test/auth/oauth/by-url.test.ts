@@ -1,6 +1,6 @@
-import { randomUUID, type scrypt } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../../src/auth/passwords.ts';
 import { unlock } from '../../../src/auth/sign-in.ts';
 import { digestOf } from '../../../src/auth/tokens.ts';
@@ -32,23 +32,20 @@ import {
   SAME,
   signedIn,
 } from '../../support/oauth/oauth.ts';
+import { replaceScrypt } from '../../support/oauth/scrypt.ts';
 
 /**
  * The pages for clients by URL, which belong to no organization. The hashes of passwords are counted, cost little, and
  * end after `held`. test/auth/people.test.ts judges their cost. hosted.test.ts has the whole flows.
  */
-const work = vi.hoisted(() => ({ hashes: 0, held: Promise.resolve() }));
+const work = { hashes: 0, held: Promise.resolve() };
 
-vi.mock('node:crypto', async (original) => {
-  const crypto = await original<typeof import('node:crypto')>();
-  const counted: typeof scrypt = (password, salt, length, _options, done?: unknown) => {
-    work.hashes += 1;
-    const answer = done as (error: Error | null, key: Buffer) => void; // the gateway uses the overload with a callback
-    crypto.scrypt(password, salt, length, { N: 2 ** 10, r: 1, p: 1 }, (...made) => {
-      void work.held.then(() => answer(...made));
-    });
-  };
-  return { ...crypto, scrypt: counted };
+replaceScrypt((scrypt) => (password, salt, length, _options, done?: unknown) => {
+  work.hashes += 1;
+  const answer = done as (error: Error | null, key: Buffer) => void; // the gateway uses the overload with a callback
+  scrypt(password, salt, length, { N: 2 ** 10, r: 1, p: 1 }, (...made) => {
+    void work.held.then(() => answer(...made));
+  });
 });
 
 const OTHER = 'another horse battery staple';

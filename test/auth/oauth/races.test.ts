@@ -8,7 +8,7 @@ import { disablePerson, setPassword, setRole } from '../../../src/store/administ
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import type { Answer } from '../../support/answer.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { times } from '../../support/form.ts';
+import { everyOnce, repeats, times } from '../../support/form.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   because,
@@ -77,7 +77,7 @@ const codes = (answers: readonly Answer[]): Record<string, number> => {
 };
 
 describe('on two replicas at the same moment', () => {
-  const ROUNDS = times(3, 5, 1);
+  const ROUNDS = repeats(3, 5, 1);
   const url = (i: number): string => (i % 2 === 0 ? replicas[0].url : replicas[1].url);
 
   it('OT-10 twenty exchanges of one code: one has tokens at most, and they are dead', async () => {
@@ -343,8 +343,7 @@ const over = (transaction: postgres.TransactionSql): Database => {
   return { ...direct, query, read: query };
 };
 
-/** The quick form uses every seventh race. */
-const SOME = RACES.filter((_, i) => i % times(1, 1, 7) === 0);
+const SOME = everyOnce(RACES, 7);
 
 describe('an end, and what is given at the same moment', () => {
   // A password change ends the sessions of a person. The consents that the person gave in these sessions stay valid.

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { type ImportResult, importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
-import { times } from '../../support/form.ts';
+import { repeats, itOnce as test } from '../../support/form.ts';
 import { content, desk, dump, ndjson, shuffled, temporary } from '../../support/import.ts';
 
 const folder = temporary();
@@ -294,7 +294,7 @@ test('a dry run tells what would happen and changes nothing', async () => {
   expect(await load(records)).toEqual(dry);
 });
 
-test('any small set of records gives the same content in any order and any batches', async () => {
+it('any small set of records gives the same content in any order and any batches', async () => {
   const base = desk(3);
   await fc.assert(
     fc.asyncProperty(fc.subarray(base, { minLength: 12 }), fc.nat(), fc.nat({ max: 3 }), async (chosen, seed, cuts) => {
@@ -316,6 +316,6 @@ test('any small set of records gives the same content in any order and any batch
         await Promise.all([whole.close(), parts.close()]);
       }
     }),
-    { numRuns: times(6, 60, 2) },
+    { numRuns: repeats(6, 60, 2) },
   );
 }, 120_000);

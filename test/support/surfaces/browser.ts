@@ -59,15 +59,30 @@ export async function openVisit(browser: Browser, origin: string, view: View): P
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** The rules of axe-core that judge colours. Only these rules can find more after a change of the colour scheme. */
-export const COLOURS = ['color-contrast', 'link-in-text-block'] as const;
+const COLOURS = ['color-contrast', 'link-in-text-block'];
 
 /** One line for each finding of axe-core, with all rules or the named ones, also inside shadow roots. */
 export async function violations(page: Page, rules: readonly string[] = []): Promise<string[]> {
   const runOnly = rules.length > 0 ? { runOnly: { type: 'rule', values: rules } } : {};
-  const found = await page.evaluate(`${AXE};
+  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(`${AXE};0`);
+  const found = await page.evaluate(`
     axe.run(document, ${JSON.stringify({ resultTypes: ['violations'], ...runOnly })}).then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) =>
         id + ' ' + JSON.stringify(target) + ' ' + failureSummary)))`);
   if (!Array.isArray(found)) throw new Error('axe-core gave no list');
   return found.map(String);
+}
+
+/** The findings of `violations` in light and in dark. `shown` is called in each scheme. */
+export async function violationsInSchemes(
+  page: Page,
+  shown?: (scheme: 'light' | 'dark') => Promise<unknown>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const scheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: scheme });
+    for (const one of await violations(page, scheme === 'light' ? [] : COLOURS)) found.push(`${scheme}: ${one}`);
+    await shown?.(scheme);
+  }
+  return found;
 }

@@ -6,7 +6,14 @@ import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
 import { itOnce as it, rowsOnce } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { consented, newClient, newPerson, PASSWORD, type TestClient } from '../../support/oauth/oauth.ts';
-import { DESKTOP, openBrowser, openVisit, PHONE, violations } from '../../support/surfaces/browser.ts';
+import {
+  DESKTOP,
+  openBrowser,
+  openVisit,
+  PHONE,
+  violations,
+  violationsInSchemes,
+} from '../../support/surfaces/browser.ts';
 
 /** The console in a real browser. */
 const LONG = `<img src=x onerror="document.title=1"> ${'x'.repeat(90)} مرحبا 東京`;
@@ -56,95 +63,90 @@ const enter = async (page: Page): Promise<void> => {
 
 describe('a person with a browser', () => {
   const views = [
-    ['a desktop', DESKTOP, 'light'],
-    ['a phone', PHONE, 'dark'],
-    ['a desktop', DESKTOP, 'dark'],
-    ['a phone', PHONE, 'light'],
+    ['a desktop', DESKTOP],
+    ['a phone', PHONE],
   ] as const;
-  test.each(rowsOnce(views, 2))(
-    'on %s %j in %s reads every page, and axe-core finds nothing',
-    async (_, size, scheme) => {
-      const consent = await newConsent();
-      const { page, foreign, complaints, close } = await openVisit(browser, origin, { ...size, scheme });
-      const sound = async (heading: string): Promise<void> => {
-        expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(heading);
-        expect(await violations(page), heading).toEqual([]);
-        expect(await page.evaluate('document.documentElement.scrollWidth'), heading).toBe(size.width);
-        expect(await page.locator('img, script, iframe, [style]').count()).toBe(0);
-      };
-      await page.goto(await link());
-      await sound('Sign in to the console');
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.waitForURL(`${origin}/console`);
-      await sound('Overview');
-      for (const [room, heading] of [
-        ['Apps', 'Apps'],
-        ['Consents', 'Consents'],
-        ['People', 'People'],
-      ] as const) {
-        await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: room }).click();
-        await sound(heading);
-        expect(await page.locator('[aria-current="page"]').textContent()).toBe(room);
-      }
-      await page.getByRole('link', { name: 'Next' }).click();
-      await sound('People');
-      await page.getByRole('link', { name: 'Previous' }).click();
-      // On a phone the filters are closed, so that the records begin on the first screen.
-      const filters = page.locator('details.filters > summary');
-      expect(await filters.isVisible()).toBe(size.width === PHONE.width);
-      expect(await page.getByRole('button', { name: 'Filter' }).isVisible()).toBe(size.width !== PHONE.width);
-      expect((await page.locator('tbody tr').first().boundingBox())?.y).toBeLessThan(size.height / 2);
-      if (size.width === PHONE.width) await filters.click();
-      await page.getByLabel('E-mail').fill('nobody');
-      await page.getByRole('button', { name: 'Filter' }).click();
-      await sound('People');
-      expect(await filters.textContent()).toBe('Filter: E-mail nobody');
-      for (const [path, heading] of [
-        [`/console/apps/${client.app}`, '<img src=x'],
-        [`/console/apps/${client.app}/operations`, 'Operations'],
-        [`/console/consents/${consent}`, 'Consent to'],
-        [`/console/people/${colleague.id}`, colleague.email],
-        [`/console/people/${owner.id}`, owner.email],
-        ['/console/people/add', 'Add a person'],
-        ['/console/nothing', 'Not found'],
-      ] as const) {
-        await page.goto(origin + path);
-        await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
-        await sound(heading);
-      }
-      for (const [path, button, command] of [
-        ['/console/apps', 'Add an app', /^gateway app create --organization org_\w+ --name "My app"$/],
-        [
-          `/console/apps/${client.app}`,
-          'Issue a credential',
-          new RegExp(
-            `^gateway credential issue --installation ${client.app} --environment live --website web_1_\\d --scopes read$`,
-          ),
-        ],
-        [
-          `/console/people/${colleague.id}`,
-          'This person cannot sign in',
-          new RegExp(`^gateway person unlock ${colleague.id}$`),
-        ],
-      ] as const) {
-        await page.goto(origin + path);
-        const shown = page.locator('pre.command', { hasText: command });
-        expect(await shown.isVisible(), button).toBe(false);
-        await page.getByText(button, { exact: true }).first().click();
-        await shown.waitFor();
-        // One click marks the command, and nothing else.
-        await shown.click();
-        expect(await page.evaluate('getSelection().toString().trim()')).toMatch(command);
-      }
-      await page.goto(`${origin}/console`);
-      await page.getByRole('button', { name: 'Sign out' }).click();
-      await sound('Sign in');
-      expect(await page.context().cookies()).toEqual([]);
-      expect(foreign).toEqual([]);
-      expect(complaints.filter((one) => !one.includes('404'))).toEqual([]);
-      await close();
-    },
-  );
+  test.each(rowsOnce(views, 1))('on %s %j reads every page, and axe-core finds nothing', async (_, size) => {
+    const consent = await newConsent();
+    const { page, foreign, complaints, close } = await openVisit(browser, origin, size);
+    const sound = async (heading: string): Promise<void> => {
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toContain(heading);
+      expect(await violationsInSchemes(page), heading).toEqual([]);
+      expect(await page.evaluate('document.documentElement.scrollWidth'), heading).toBe(size.width);
+      expect(await page.locator('img, script, iframe, [style]').count()).toBe(0);
+    };
+    await page.goto(await link());
+    await sound('Sign in to the console');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(`${origin}/console`);
+    await sound('Overview');
+    for (const [room, heading] of [
+      ['Apps', 'Apps'],
+      ['Consents', 'Consents'],
+      ['People', 'People'],
+    ] as const) {
+      await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: room }).click();
+      await sound(heading);
+      expect(await page.locator('[aria-current="page"]').textContent()).toBe(room);
+    }
+    await page.getByRole('link', { name: 'Next' }).click();
+    await sound('People');
+    await page.getByRole('link', { name: 'Previous' }).click();
+    // On a phone the filters are closed, so that the records begin on the first screen.
+    const filters = page.locator('details.filters > summary');
+    expect(await filters.isVisible()).toBe(size.width === PHONE.width);
+    expect(await page.getByRole('button', { name: 'Filter' }).isVisible()).toBe(size.width !== PHONE.width);
+    expect((await page.locator('tbody tr').first().boundingBox())?.y).toBeLessThan(size.height / 2);
+    if (size.width === PHONE.width) await filters.click();
+    await page.getByLabel('E-mail').fill('nobody');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await sound('People');
+    expect(await filters.textContent()).toBe('Filter: E-mail nobody');
+    for (const [path, heading] of [
+      [`/console/apps/${client.app}`, '<img src=x'],
+      [`/console/apps/${client.app}/operations`, 'Operations'],
+      [`/console/consents/${consent}`, 'Consent to'],
+      [`/console/people/${colleague.id}`, colleague.email],
+      [`/console/people/${owner.id}`, owner.email],
+      ['/console/people/add', 'Add a person'],
+      ['/console/nothing', 'Not found'],
+    ] as const) {
+      await page.goto(origin + path);
+      await page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })");
+      await sound(heading);
+    }
+    for (const [path, button, command] of [
+      ['/console/apps', 'Add an app', /^gateway app create --organization org_\w+ --name "My app"$/],
+      [
+        `/console/apps/${client.app}`,
+        'Issue a credential',
+        new RegExp(
+          `^gateway credential issue --installation ${client.app} --environment live --website web_1_\\d --scopes read$`,
+        ),
+      ],
+      [
+        `/console/people/${colleague.id}`,
+        'This person cannot sign in',
+        new RegExp(`^gateway person unlock ${colleague.id}$`),
+      ],
+    ] as const) {
+      await page.goto(origin + path);
+      const shown = page.locator('pre.command', { hasText: command });
+      expect(await shown.isVisible(), button).toBe(false);
+      await page.getByText(button, { exact: true }).first().click();
+      await shown.waitFor();
+      // One click marks the command, and nothing else.
+      await shown.click();
+      expect(await page.evaluate('getSelection().toString().trim()')).toMatch(command);
+    }
+    await page.goto(`${origin}/console`);
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await sound('Sign in');
+    expect(await page.context().cookies()).toEqual([]);
+    expect(foreign).toEqual([]);
+    expect(complaints.filter((one) => !one.includes('404'))).toEqual([]);
+    await close();
+  });
 
   it('revokes a consent with the keyboard alone, without scripts', async () => {
     const consent = await newConsent();

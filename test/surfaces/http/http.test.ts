@@ -455,8 +455,9 @@ describe('HT-05 slow clients', () => {
     };
     const server = await serverWith(PATIENT, [slow]);
     const underWay = raw(server.port, head('GET /held HTTP/1.1'), { patience: 5_000 });
+    await expect.poll(() => server.held().requests).toBe(1);
     const idle = raw(server.port, head(WEBSITES), { patience: 5_000 });
-    await sleep(300);
+    await expect.poll(() => [server.held().connections, server.held().requests]).toEqual([2, 1]);
     const began = performance.now();
     const closed = server.close();
     await expect.poll(() => statusOf(server.port, '/livez', {}).catch(String), { interval: 5 }).toMatch('ECONNREFUSED');

@@ -1,14 +1,12 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { newSecret } from '../../../src/auth/tokens.ts';
-import { packageRoot } from '../../../src/config/package.ts';
 import { collecting, held, type Started, start } from '../../bench/processes.ts';
+import { main } from '../../support/command.ts';
 import { issue } from '../../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
@@ -33,43 +31,11 @@ let server: Started;
 let port: number;
 let token: string;
 
-/**
- * Compiles the sources of `gateway serve` into a folder. Returns the path of a main script that collects garbage on
- * request.
- */
-function compile(): string {
-  const project = fileURLToPath(packageRoot);
-  for (const name of ['node_modules', 'src', 'docs', 'resources', 'llms', 'package.json'])
-    symlinkSync(join(project, name), join(folder, name));
-  const config = {
-    extends: join(project, 'tsconfig.json'),
-    compilerOptions: {
-      outDir: join(folder, 'dist'),
-      rootDir: project,
-      incremental: false,
-      sourceMap: false,
-      noCheck: true,
-      typeRoots: [join(project, 'node_modules/@types')],
-    },
-    include: ['src', 'tools', 'skills', 'prompts', 'resources'].map((name) => join(project, name)),
-  };
-  mkdirSync(join(folder, 'config'));
-  writeFileSync(join(folder, 'config/tsconfig.json'), JSON.stringify(config));
-  const tsc = join(project, 'node_modules/typescript/bin/tsc');
-  const { stdout } = spawnSync(process.execPath, [tsc, '-p', join(folder, 'config/tsconfig.json')], {
-    encoding: 'utf8',
-  });
-  const main = join(folder, 'dist/src/main.js');
-  if (!existsSync(main)) throw new Error(`not compiled: ${stdout}`);
-  return collecting(main, folder);
-}
-
 beforeAll(async () => {
-  const main = compile();
   database = await freshDatabase('demo');
   ({ token } = await issue(database.sql, 1));
   port = await freePort();
-  server = await start(main, ['serve'], {
+  server = await start(collecting(main, folder), ['serve'], {
     DATABASE_URL: `postgres://postgres@${encodeURIComponent(database.host)}:${database.port}/${database.name}`,
     HOST: '127.0.0.1',
     PORT: String(port),
