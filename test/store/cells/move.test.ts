@@ -103,6 +103,12 @@ class Writer {
     await Promise.all(this.#running);
   }
 
+  /** The turn after a refusal in this turn, unless another lane has gone on already. */
+  #next(refused: number): number {
+    if (this.#turn === refused) this.#turn++;
+    return this.#turn;
+  }
+
   /** A2A tasks. Those of both organizations are stored in common batches. */
   async #tasks(): Promise<void> {
     for (let n = 0; this.#open && n < 90; n++) {
@@ -112,8 +118,8 @@ class Writer {
         parts: [{ data, mediaType: 'application/json' }],
       };
       const params = { message, configuration: { returnImmediately: false } };
-      for (; ; this.#turn++) {
-        const at = this.turns[this.#turn % this.turns.length] ?? expect.fail();
+      for (let turn = this.#turn; ; turn = this.#next(turn)) {
+        const at = this.turns[turn % this.turns.length] ?? expect.fail();
         const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params };
         const told = await call(at, '/a2a', this.token, undefined, body);
         const task = told.status === 200 ? JSON.parse(told.text).result?.task : undefined;
@@ -130,8 +136,8 @@ class Writer {
     for (let n = 0; this.#open; n++) {
       const key = `${this.name}-${lane}-${n}`;
       const { path, body } = restOf(note(key, this.visitor));
-      for (; ; this.#turn++) {
-        const at = this.turns[this.#turn % this.turns.length] ?? expect.fail();
+      for (let turn = this.#turn; ; turn = this.#next(turn)) {
+        const at = this.turns[turn % this.turns.length] ?? expect.fail();
         const told = await call(at, path, this.token, key, body);
         this.longest = Math.max(this.longest, told.ms);
         if (told.status === 200) {
@@ -165,6 +171,8 @@ it('under load: nothing is lost or doubled, the others do not wait, and all work
   const [moving, staying] = writers;
   for (const one of writers) one.start();
   await pause(1_000);
+  // On a busy machine, calls take long without a move, too.
+  const usual = staying.longest;
   const moved = await move(cells);
   await pause(1_500);
   for (const one of writers) await one.end();
@@ -181,7 +189,7 @@ it('under load: nothing is lost or doubled, the others do not wait, and all work
   expect(staying.tasks.length).toBeGreaterThan(30);
   const tasks = await cells.target.sql`SELECT DISTINCT message FROM gateway.task WHERE state = 'completed'`;
   expect(tasks).toHaveLength(moving.tasks.length);
-  expect(staying.longest).toBeLessThan(500);
+  expect(staying.longest).toBeLessThan(500 + usual);
   expect([...moving.refused.keys()].filter((status) => ![401, 421, 503].includes(status))).toEqual([]);
 
   // Every acknowledged note is there once, none of another organization.
