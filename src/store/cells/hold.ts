@@ -94,7 +94,7 @@ export async function hold(sides: MoveSides, counted: ReadonlySet<string>, keepD
     mustAgree(here, there);
     mustAgree(copied, copies);
     inTime();
-    const { sums } = await digestFrom(summing, target, tenant);
+    const { sums } = await digestFrom(summing, tenant);
     await at('counted');
     inTime();
     moved = await commitMove(holder, tenant, pid, keepDays).catch(async (error: unknown) => {

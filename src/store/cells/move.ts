@@ -50,7 +50,7 @@ export interface MovePlan {
 }
 
 /** Rows a second of an initial copy, measured (docs/move-organization.md). */
-export const COPY_RATE = 20_000;
+export const COPY_RATE = 9_000;
 /** Holds of one run. */
 const HOLDS = 3;
 /** Bytes of WAL that may be open when the hold begins. */

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { join, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type MovingTable, number, ORGANIZATION, partsOf } from './tables.ts';
@@ -28,32 +27,16 @@ export const digestRows = (db: Database, parts: readonly MovingTable[]): Promise
   db.query(union(parts, DIGEST));
 
 /**
- * Starts to sum all rows, and resolves when the snapshot of the sums is taken: then the statement holds an advisory lock.
- * `sums` comes later. What is written in between does not count.
+ * Starts to sum all rows, and resolves when the snapshot of the sums is taken. `sums` comes later. What is written in between
+ * does not count. `summing` has one connection, which keeps a transaction until it closes. If the connection gets lost,
+ * the sums differ, and nothing else happens.
  */
-export async function digestFrom(
-  summing: Database,
-  watching: Database,
-  tenant: string,
-): Promise<{ readonly sums: Promise<RowSum[]> }> {
-  // A condition without columns is evaluated before any table is read.
-  const parts = partsOf(tenant)
-    .filter((one) => !one.copied)
-    .map((one) => ({ ...one, where: `(SELECT h.taken FROM held h) AND ${one.where}` }));
-  const key = sql`hashtextextended('gateway.move digest ' || ${tenant}::text, 0)`;
-  let ended = false;
-  const sums = summing
-    .query<RowSum>(sql`
-      WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(${key}) IS NOT NULL AS taken) ${union(parts, DIGEST)}`)
-    .finally(() => {
-      ended = true;
-    });
+export async function digestFrom(summing: Database, tenant: string): Promise<{ readonly sums: Promise<RowSum[]> }> {
+  await summing.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  await summing.query(sql`SELECT pg_current_snapshot()::text`);
+  const parts = partsOf(tenant).filter((one) => !one.copied);
+  const sums = digestRows(summing, parts);
   sums.catch(() => undefined); // the caller awaits it after the hold
-  while (!ended) {
-    const [row] = await watching.query<{ taken: boolean }>(sql`SELECT NOT pg_try_advisory_xact_lock(${key}) AS taken`);
-    if (row?.taken === true) break;
-    await pause(2);
-  }
   return { sums };
 }
 
