@@ -69,10 +69,18 @@ export async function unsubscribe(target: Database, tenant: string): Promise<voi
   await target.script(`DROP SUBSCRIPTION ${named(tenant)}`);
 }
 
-/** Removes the slot of the move, and those with which its tables were copied. Ends the processes that use them. */
-export async function dropSlots(source: Database, tenant: string, subscription: string | undefined): Promise<void> {
+/**
+ * Removes the slot of the move, and those with which its tables were copied. Ends the processes that use them. `peer`: the
+ * target's system identifier and database. Slots that copy a table have the identifier in their name.
+ */
+export async function dropSlots(
+  source: Database,
+  tenant: string,
+  { subscription, peer }: { readonly subscription: string | undefined; readonly peer: string },
+): Promise<void> {
   const slot = await slotOf(source, tenant);
-  const copying = subscription === undefined ? '' : `pg\\_${number(subscription)}\\_sync\\_%`;
+  const [system = ''] = peer.split(' ');
+  const copying = subscription === undefined ? '' : `pg\\_${number(subscription)}\\_sync\\_%\\_${system}`;
   for (let left = 100; left > 0; left--) {
     // A slot that is in use cannot be dropped. Its process ends soon after it was told to.
     const rows = await source.query<{ active: boolean }>(sql`
