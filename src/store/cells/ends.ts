@@ -31,7 +31,8 @@ export async function emptyTarget(sides: MoveSides, replicating: Replicating): P
   await mustNotLive(sides);
   await endReplication(sides, replicating);
   for (const part of deletionOrder(sides.tenant))
-    while ((await deleteRows(sides.target, part, BATCH, 'arriving')) > 0) await sides.at('emptying');
+    while ((await deleteRows(sides.target, sides.tenant, part, { n: BATCH, phase: 'arriving' })) > 0)
+      await sides.at('emptying');
 }
 
 /** Refuses to touch an organization that lives at the target. Each statement that deletes there looks again. */
@@ -40,7 +41,9 @@ async function mustNotLive({ target, tenant }: MoveSides): Promise<void> {
     SELECT FROM platform.organization o WHERE o.tenant = ${tenant}
        AND (o.moved_to IS NULL OR NOT EXISTS (SELECT FROM gateway.move m WHERE m.tenant = o.tenant AND m.phase = 'arriving'))`);
   if (rows.length > 0)
-    throw new Refused('The organization lives at the target, or its rows there are no arriving copy. Nothing was deleted.');
+    throw new Refused(
+      'The organization lives at the target, or its rows there are no arriving copy. Nothing was deleted.',
+    );
 }
 
 async function removeGuards({ source, tenant }: MoveSides): Promise<void> {
@@ -96,7 +99,7 @@ export async function clearMoved(db: Database): Promise<number> {
   for (const part of deletionOrder(due.tenant)) {
     for (let rows = 1; rows > 0; deleted += rows) {
       if (performance.now() > end) return deleted;
-      rows = await deleteRows(db, part, UPKEEP_BATCH, 'moved');
+      rows = await deleteRows(db, due.tenant, part, { n: UPKEEP_BATCH, phase: 'moved' });
     }
   }
   await db.query(sql`DELETE FROM gateway.move WHERE tenant = ${due.tenant} AND phase = 'moved'`);

@@ -89,11 +89,12 @@ export async function takeGuards(source: Database, tenant: string): Promise<stri
  * else write after its guard is gone.
  */
 export async function oldOnesEnded(source: Database): Promise<boolean> {
-  const [begin] = await source.query<{ at: string }>(sql`SELECT clock_timestamp()::text AS at`);
+  const [now] = await source.query<{ at: string }>(sql`SELECT clock_timestamp()::text AS at`);
+  if (!now) throw new Error('no time');
   for (const end = performance.now() + PATIENCE; performance.now() < end; await pause(AGAIN)) {
     const [row] = await source.query<{ n: number }>(sql`
       SELECT count(*)::integer AS n FROM pg_stat_activity a
-       WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.xact_start <= ${begin?.at}::text::timestamptz`);
+       WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.xact_start <= ${now.at}::text::timestamptz`);
     if (row?.n === 0) return true;
   }
   return false;

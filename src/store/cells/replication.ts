@@ -47,6 +47,18 @@ export async function slotIsGood(source: Database, tenant: string): Promise<bool
 }
 
 /**
+ * Keeps the next scripts of the connection out of the server's log: they hold a password, digests of tokens and texts. Only
+ * a superuser may (docs/move-organization.md). The setting is one of the connection, because PostgreSQL decides before a
+ * script begins.
+ */
+export async function keepOutOfLog(db: Database): Promise<void> {
+  await db.query(sql`
+    SELECT set_config(s.name, s.value, false) FROM (VALUES ('log_statement', 'none'), ('log_min_duration_statement', '-1'),
+           ('log_min_duration_sample', '-1'), ('log_min_error_statement', 'panic')) s (name, value)
+     WHERE current_setting('is_superuser') = 'on'`);
+}
+
+/**
  * Creates the slot and the subscription, which begins to copy. `from` is the address of the source as the target's server
  * reaches it. PostgreSQL keeps it in pg_subscription until the move ends.
  */

@@ -104,9 +104,7 @@ export async function openArrival(target: Database, tenant: string): Promise<boo
     UPDATE platform.organization SET moved_to = NULL, moved_at = NULL
      WHERE tenant = ${number(tenant)} AND EXISTS (SELECT FROM gateway.move m WHERE m.tenant = ${number(tenant)} AND m.phase = 'arriving');
     DELETE FROM gateway.move WHERE tenant = ${number(tenant)} AND phase = 'arriving'`);
-  const rows = await target.query(
-    sql`SELECT FROM platform.organization WHERE tenant = ${tenant} AND moved_to IS NULL`,
-  );
+  const rows = await target.query(sql`SELECT FROM platform.organization WHERE tenant = ${tenant} AND moved_to IS NULL`);
   return rows.length === 1;
 }
 

@@ -11,7 +11,8 @@ CREATE TABLE gateway.move (
   started_at timestamptz NOT NULL DEFAULT now(),
   copied_at timestamptz,
   moved_at timestamptz,
-  keep_until timestamptz,
+  keep_until timestamptz,                                -- when the rows at the source are deleted; null: they are kept
+  returns boolean NOT NULL DEFAULT false,                -- arriving where the organization had lived before
   cleared boolean NOT NULL DEFAULT false                 -- true when triggers, slot, publication and subscription are gone
 );
 

@@ -8,6 +8,7 @@ const open = (side: 'source' | 'target', name: string, statementTimeout: number)
 await moveOrganization({
   sides: {
     ...{ tenant, source: open('source', 'source', 60_000), target: open('target', 'target', 60_000), open },
+    sameKey: (one, other) => one === other,
     at: (reached) => {
       if (reached === step) process.kill(process.pid, 'SIGKILL');
     },
