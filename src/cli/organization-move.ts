@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { openGivenKeys } from '../auth/key-file.ts';
 import type { Keyring } from '../auth/keys.ts';
+import { isBaseUrl } from '../config/values.ts';
 import type { MoveSides } from '../store/cells/hold.ts';
 import type { Moved, MovePlan } from '../store/cells/move.ts';
 import { confirm, irreversible } from './confirm.ts';
@@ -31,11 +32,20 @@ export function moveCommand(group: Command, register: RunAction): void {
       .command('move <ORG>')
       .description('move an organization to another cell; the same command again continues a move that was stopped')
       .requiredOption('--to <URL>', 'address of the PostgreSQL of the other cell, with a superuser', address)
-      .option('--base-url <URL>', 'public URL of the gateways of the other cell; callers are told to go there', origin)
+      .option(
+        '--base-url <URL>',
+        'GATEWAY_BASE_URL of the other cell, required for a move: callers are told to go there',
+        origin,
+      )
       .option('--from <URL>', 'address of this PostgreSQL as the other one reaches it (default: DATABASE_URL)', address)
       .option('--dry-run', 'check everything, show the sizes, and make nothing')
       .option('--abandon', 'undo a move that has not ended: nothing of it stays at either side')
-      .option('--keep <DAYS>', 'days until the rows here are deleted, 0 to 365', days, 7),
+      .option(
+        '--keep <DAYS>',
+        'days until the rows and tokens here are deleted, 0 to 365; until then, callers get 421',
+        days,
+        7,
+      ),
   );
   register(command, (context) => run(command, context));
 }
@@ -94,12 +104,22 @@ async function run(command: Command, { out, store, config }: CommandContext): Pr
     }
     if (given.baseUrl === undefined)
       throw new Refused('--base-url must say where the organization is reached after the move.');
-    await confirm(command, `Move ${plain(name)} to ${given.baseUrl}? After its end, it can only be moved back.`);
+    if (new URL(given.baseUrl).origin === new URL(config.baseUrl).origin)
+      throw new Refused('--base-url is the URL of this cell. Give that of the gateways of the other cell.');
+    await confirm(
+      command,
+      `Move ${plain(name)} to ${given.baseUrl}? After its end, it can move back only when its rows here are deleted.`,
+    );
     const progress = openProgress();
     const moved = await moves
       .moveOrganization({
         ...{ sides, from: asLibpq(given.from ?? here), sameRole: given.from === undefined },
-        ...{ baseUrl: given.baseUrl, keepDays: given.keep, say: out.note },
+        ...{ baseUrl: given.baseUrl, keepDays: given.keep },
+        keepGiven: command.getOptionValueSource('keep') === 'cli',
+        say: (line) => {
+          progress.end();
+          out.note(line);
+        },
         progress: (done, total) => progress.show({ phase: 'copy', done, total }),
       })
       .finally(() => progress.end());
@@ -123,22 +143,21 @@ const KEPT =
   'kept. Look at both sides, then run the command once more with --keep, and they are deleted after its days';
 
 const rounded = (n: number | null): number | null => n && Math.round(n);
-const seconds = (ms: number | null): string =>
-  ms === null ? 'not known, the command was stopped' : `${(ms / 1000).toFixed(1)} s`;
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function text(name: string, { rows, bytes, copyMs, holdMs, differences, baseUrl, keepUntil }: Moved): string {
   const digests =
     differences === null
-      ? 'not compared, because a command was stopped'
+      ? 'not compared by this command'
       : differences.length === 0
         ? 'equal in all tables'
         : `DIFFERENT in ${differences.join(', ')}: keep the rows here, and look at both sides`;
   return `${plain(name)} lives at ${baseUrl} now.
 ${facts([
   ...(rows === null || bytes === null ? [] : [['rows', `${rows} (about ${megabytes(bytes)} here)`] as const]),
-  ['copy', seconds(copyMs)],
-  ['hold', seconds(holdMs)],
+  ...(copyMs === null ? [] : [['copy', seconds(copyMs)] as const]),
+  ...(holdMs === null ? [] : [['hold', seconds(holdMs)] as const]),
   ['digests', digests],
   ['rows here', keepUntil === null ? KEPT : `deleted after ${keepUntil.toISOString()}`],
 ])}
@@ -179,9 +198,10 @@ function address(value: string): string {
 }
 
 function origin(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '' || url.hash !== '')
-    throw new InvalidArgumentError('It must be a URL such as https://cell2.example.com.');
+  if (!isBaseUrl(value))
+    throw new InvalidArgumentError(
+      'It must be an https URL without a path, such as https://cell2.example.com. http is accepted on loopback only.',
+    );
   return value.replace(/\/+$/, '');
 }
 

@@ -191,7 +191,7 @@ const OWN_PROCESS = [
     'sources/follow/turns',
     'store/cells/move',
     'store/cells/kills',
-  'store/cells/mistakes',
+    'store/cells/mistakes',
     'store/driver/connections',
     'store/driver/garbage',
     'store/embedded/binaries',

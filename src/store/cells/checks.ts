@@ -51,6 +51,15 @@ export async function factsOf(db: Database): Promise<MoveFacts> {
   return row;
 }
 
+const REFUSALS = [
+  [
+    /^28/,
+    'The PostgreSQL of --to refuses the role of its address, or its password. Put the password into the address, or into PGPASSWORD.',
+  ],
+  [/^3D000$/, 'The PostgreSQL of --to has no database of this name. Check the end of its address.'],
+  [/^42501$/, 'The role of --to may not read the store of its gateway. Use a superuser.'],
+] as const;
+
 /** Like `factsOf`, for an address that the operator has typed. */
 export async function factsOfTarget(db: Database): Promise<MoveFacts> {
   try {
@@ -68,10 +77,8 @@ export async function factsOfTarget(db: Database): Promise<MoveFacts> {
           cause: error,
         },
       );
-    if (/^(28...|3D000|42501)$/.test(sqlState(error)))
-      throw new Refused('The PostgreSQL of --to refuses the role or the database of its address. Use a superuser.', {
-        cause: error,
-      });
+    const [, said] = REFUSALS.find(([state]) => state.test(sqlState(error))) ?? [];
+    if (said !== undefined) throw new Refused(said, { cause: error });
     throw error;
   }
 }
@@ -174,7 +181,7 @@ export async function mustBeFree(source: Database, target: Database, tenant: str
   if (!other) return;
   throw new Refused(
     other.same
-      ? 'The target has rows of this organization already. If it lived there before, wait until the rows are deleted (`--keep` of that move).'
+      ? 'The target has rows of this organization already. If a move to it has begun, give the command without --dry-run. If the organization lived there before, give the command of that move again with --keep 0 there, and wait a minute.'
       : `Another organization of the target has the same ${other.external ? 'external_id' : 'id'}. Two cells must not share one.`,
   );
 }

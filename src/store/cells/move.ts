@@ -16,6 +16,7 @@ import {
   noteCopied,
   noteSubscription,
   readMove,
+  redirect,
   runningWork,
   startMove,
 } from './state.ts';
@@ -29,6 +30,8 @@ export interface MoveOptions {
   readonly sameRole: boolean;
   readonly baseUrl: string;
   readonly keepDays: number;
+  /** True if the operator has said the days. Then they hold for a move that has ended, too. */
+  readonly keepGiven: boolean;
   readonly say: (line: string) => void;
   readonly progress: (done: number, total: number) => void;
 }
@@ -244,11 +247,12 @@ async function finish(
     }
     // Rows are deleted only after an equal comparison, or when the operator says so by running the command once more.
     if (!move.cleared) await clearSides(sides, move, differences?.length === 0 ? keepDays : null);
-    else if (move.keepUntil === null) await noteCleared(sides.source, sides.tenant, keepDays);
-    const { keepUntil = null } = (await readMove(sides.source, sides.tenant)) ?? {};
+    else if (options.keepGiven || move.keepUntil === null) await noteCleared(sides.source, sides.tenant, keepDays);
+    if (!held) await redirect(sides.source, sides.tenant, options.baseUrl);
+    const { keepUntil = null, baseUrl = options.baseUrl } = (await readMove(sides.source, sides.tenant)) ?? {};
     return {
       ...{ rows: plan?.rows ?? null, bytes: plan?.bytes ?? null, copyMs: move.copyMs, holdMs: held ? held.ms : null },
-      ...{ differences, baseUrl: move.baseUrl, keepUntil },
+      ...{ differences, baseUrl, keepUntil },
     };
   } finally {
     await held?.close();

@@ -47,6 +47,12 @@ export const noteCleared = (source: Database, tenant: string, keepDays: number |
   source.query(sql`
     UPDATE gateway.move SET cleared = true, keep_until = now() + ${keepDays}::integer * interval '1 day' WHERE tenant = ${tenant}`);
 
+/** Changes the URL to which callers of an organization that has moved are sent. */
+export const redirect = (source: Database, tenant: string, baseUrl: string): Promise<object[]> =>
+  source.query(sql`
+    WITH told AS (UPDATE gateway.move SET base_url = ${baseUrl} WHERE tenant = ${tenant} AND phase = 'moved' AND base_url <> ${baseUrl} RETURNING tenant)
+    UPDATE platform.organization o SET moved_to = ${baseUrl} FROM told t WHERE o.tenant = t.tenant`);
+
 export const forgetMove = (db: Database, tenant: string): Promise<object[]> =>
   db.query(sql`DELETE FROM gateway.move WHERE tenant = ${tenant} AND phase <> 'moved'`);
 

@@ -38,7 +38,7 @@ it('a target that must not take the organization', async () => {
   await source.cluster.sql('postgres').unsafe('CREATE DATABASE other');
   await refused('has no current schema of the gateway', to(source.cluster.url('other')));
   await refused('cannot be reached', to('postgres://postgres:secret@127.0.0.1:9/gateway'));
-  await refused('refuses the role or the database', to(target.cluster.url('absent')));
+  await refused('has no database of this name', to(target.cluster.url('absent')));
   await target.sql.unsafe('CREATE ROLE weak LOGIN; GRANT pg_read_all_data TO weak');
   await refused('may not create a subscription', to(target.url.replace('postgres@', 'weak@')));
   for (const [said, wrong, right] of [
