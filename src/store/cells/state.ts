@@ -102,13 +102,17 @@ export const releaseHold = async (source: Database, holder: Database, tenant: st
 
 /**
  * Opens the organization at the target. No trigger fires: one would raise the revisions of all credentials, and with that
- * end writes that wait for an approval. False: the target has no such organization, because it has lost its data.
+ * end writes that wait for an approval. Tasks that ran in the hold are over, because no process of this cell runs them.
+ * False: the target has no such organization, because it has lost its data.
  */
 export async function openArrival(target: Database, tenant: string): Promise<boolean> {
   await target.script(`
     SET LOCAL session_replication_role = replica;
     UPDATE platform.organization SET moved_to = NULL, moved_at = NULL
      WHERE tenant = ${number(tenant)} AND EXISTS (SELECT FROM gateway.move m WHERE m.tenant = ${number(tenant)} AND m.phase = 'arriving');
+    UPDATE gateway.task k SET lease_until = now() FROM gateway.installation i JOIN gateway.app a ON a.id = i.app_id
+     WHERE k.installation_id = i.id AND a.tenant = ${number(tenant)} AND k.lease_until > now()
+       AND EXISTS (SELECT FROM gateway.move m WHERE m.tenant = ${number(tenant)} AND m.phase = 'arriving');
     DELETE FROM gateway.move WHERE tenant = ${number(tenant)} AND phase = 'arriving'`);
   const rows = await target.query(sql`SELECT FROM platform.organization WHERE tenant = ${tenant} AND moved_to IS NULL`);
   return rows.length === 1;
