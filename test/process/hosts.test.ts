@@ -1,5 +1,8 @@
+import type { ServerResponse } from 'node:http';
+import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openHosts, SITES } from '../../src/process/hosts.ts';
+import { startServer } from '../../src/surfaces/http/server.ts';
 import { type Answer, exchange } from '../support/answer.ts';
 import { gateway as cli, cliDatabase, refused } from '../support/cli.ts';
 import { urlOf } from '../support/command.ts';
@@ -124,34 +127,48 @@ it('the bounds of streams count all hosts of the process', async () => {
   }
 }, 30_000);
 
-it('a process keeps the fifty sites that were asked last, and an older one still answers what it has begun', async () => {
+it('a process keeps the fifty sites that were asked last, and an older one ends its open requests', async () => {
   const many = await freshDatabase();
   await many.sql`INSERT INTO platform.organization (external_id, name, host)
     SELECT n, n, 'host-' || n || '.example' FROM generate_series(1, ${SITES + 1}) n`;
   const made: string[] = [];
   const stopping = new AbortController();
-  const siteOf = openHosts({
-    ...{ db: many.db, baseUrl: BASE, stop: stopping.signal, onError: (error: unknown) => expect.fail(String(error)) },
-    siteAt: (baseUrl) => {
-      made.push(baseUrl);
-      return { handlers: [], otherwise: (_, response) => void response.end(baseUrl) };
-    },
+  const held: (() => void)[] = [];
+  const server = await startServer({
+    ...{ host: '127.0.0.1', port: 0, baseUrl: BASE, tls: undefined, log: pino({ level: 'silent' }) },
+    ...{ handlers: [], otherwise: (_, response) => void response.end('no site') },
+    siteOf: openHosts({
+      ...{ db: many.db, baseUrl: BASE, stop: stopping.signal, onError: (error) => expect.fail(String(error)) },
+      siteAt: (baseUrl) => {
+        made.push(baseUrl);
+        const answer = (response: ServerResponse): void => void response.end(baseUrl);
+        return {
+          handlers: [],
+          otherwise: ({ url }, response) =>
+            void (url === '/slow' ? held.push(() => answer(response)) : answer(response)),
+        };
+      },
+    }),
   });
-  const host = (n: number): string => `host-${n}.example`;
-  await expect.poll(() => siteOf(host(1)), { timeout: 8_000 }).toBeDefined();
-  const first = siteOf(host(1));
-  for (let n = 2; n <= SITES; n++) siteOf(host(n));
-  expect(siteOf(host(1))).toBe(first);
-  // One more than fifty: the second one was asked longest ago.
-  const second = siteOf(host(2));
-  siteOf(host(1));
-  siteOf(host(SITES + 1));
-  expect([siteOf(host(1)) === first, siteOf(host(2)) === second]).toEqual([true, true]);
+  const at = async (n: number, path = '/'): Promise<string> =>
+    (await exchange({ port: server.port, path, headers: { host: `host-${n}.example` } })).text;
+  const own = (n: number): string => `https://host-${n}.example`;
+  await expect.poll(() => at(2), { timeout: 8_000 }).toBe(own(2));
+  const open = at(2, '/slow');
+  await expect.poll(() => held.length).toBe(1);
+  for (let n = 1; n <= SITES; n++) expect(await at(n)).toBe(own(n));
+  expect(await at(1)).toBe(own(1));
+  expect(made).toHaveLength(SITES);
+  // One more than fifty. Of all, the second was asked longest ago.
+  expect(await at(SITES + 1)).toBe(own(SITES + 1));
+  expect(await at(1)).toBe(own(1));
   expect(made).toHaveLength(SITES + 1);
-  siteOf(host(3));
-  expect(made.at(-1)).toBe(`https://${host(3)}`);
+  held[0]?.();
+  expect(await open).toBe(own(2));
+  expect(await at(2)).toBe(own(2));
   expect(made).toHaveLength(SITES + 2);
   stopping.abort();
+  await server.close();
   await many.close();
 });
 
