@@ -1,7 +1,7 @@
 import type { Authority, Resource } from '../core/authority.ts';
 import { Failure } from '../core/failures.ts';
 import { networkOf } from '../flow/network.ts';
-import { loadAuthority, organizationMoved } from '../store/calls/authority.ts';
+import { elsewhere, loadAuthority } from '../store/calls/authority.ts';
 import type { Proof } from '../store/calls/guard.ts';
 import { StoreUnreachable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -64,7 +64,8 @@ export function openAuthorities(db: Database): Authorities {
     const actor = found.authority;
     // The caller gets the answer for an unknown token, and does not learn whether the token has expired.
     if (!admits(actor, from)) throw new Failure('unauthenticated', { actor, logged: 'address_refused' });
-    if (found.state === 'moved') throw organizationMoved(found);
+    const away = elsewhere(found);
+    if (away) throw away;
     if (!found.proof) throw new Failure(found.state === 'expired' ? 'token_expired' : 'token_revoked', { actor });
     return { authority: bound(found.authority, resource), proof: found.proof };
   };

@@ -7,6 +7,9 @@ import { moveCommand } from './organization-move.ts';
 import { plain, Refused, table } from './output.ts';
 import { organization, tenantOf } from './references.ts';
 
+/** Words for a move that has not ended. */
+const MOVES: Readonly<Record<string, string>> = { copying: 'leaves', holding: 'leaves', arriving: 'arrives' };
+
 export function organizationCommands(program: Command, register: RunAction): void {
   const group = program
     .command('organization')
@@ -22,12 +25,12 @@ export function organizationCommands(program: Command, register: RunAction): voi
       { organizations: found.map(({ id, ...rest }) => ({ organization_id: id, ...rest })) },
       table(
         ['ORGANIZATION', 'NUMBER', 'EXTERNAL ID', 'NAME', 'WEBSITES', 'APPS', 'PEOPLE', 'HOST', 'MOVED TO'],
-        found.map(({ id, number, external_id, name, websites, apps, people, host, moved_to }) => [
+        found.map(({ id, number, external_id, name, websites, apps, people, host, moved_to, move }) => [
           ...[id, String(number)],
           plain(external_id),
           plain(name),
           ...[websites, apps, people].map(String),
-          ...[host ?? '', moved_to ?? ''],
+          ...[host ?? '', MOVES[move ?? 'moved'] ?? moved_to ?? ''],
         ]),
         'There is no organization. Load data with `gateway import`, or the demo with `gateway demo`.',
       ),

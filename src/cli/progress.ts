@@ -24,7 +24,10 @@ function bar(stream: NodeJS.WriteStream): ProgressReport {
       single.setTotal(total);
       single.update(progress.done, { phase });
     },
-    end: () => single.stop(),
+    end: () => {
+      if (phase !== '') single.stop();
+      phase = '';
+    },
   };
 }
 

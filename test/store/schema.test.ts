@@ -28,8 +28,14 @@ const SHOWN = [
   [`ALTER TABLE gateway.app ALTER name TYPE text COLLATE "C"`, 'gateway.app.name text COLLATE "C" NOT NULL'],
   ['ALTER TABLE gateway.app ALTER name SET STORAGE EXTERNAL', 'STORAGE e STATISTICS 7'],
   ['ALTER TABLE gateway.app ALTER name SET STATISTICS 7', 'STORAGE e STATISTICS 7'],
-  ['ALTER TABLE gateway.installation SET (fillfactor = 61)', 'TABLE gateway.installation WITH fillfactor=61 ROW LEVEL SECURITY'],
-  ['ALTER TABLE gateway.installation ENABLE ROW LEVEL SECURITY', 'TABLE gateway.installation WITH fillfactor=61 ROW LEVEL SECURITY'],
+  [
+    'ALTER TABLE gateway.installation SET (fillfactor = 61)',
+    'TABLE gateway.installation WITH fillfactor=61 ROW LEVEL SECURITY',
+  ],
+  [
+    'ALTER TABLE gateway.installation ENABLE ROW LEVEL SECURITY',
+    'TABLE gateway.installation WITH fillfactor=61 ROW LEVEL SECURITY',
+  ],
   ['ALTER TABLE gateway.task SET UNLOGGED', 'UNLOGGED TABLE gateway.task'],
   ['ALTER TABLE platform.note DISABLE TRIGGER note_said', `platform.rows_said('note') ENABLED D`],
   ['ALTER SEQUENCE platform.organization_tenant_seq CACHE 7', 'CACHE 7 OWNED BY platform.organization.tenant'],

@@ -78,9 +78,12 @@ const run = (script: string, args: readonly string[], env: Readonly<Record<strin
 /** The base URL of the target in tests of the command. No test calls it. */
 export const BASE_URL = 'https://cell2.example.com';
 
+/** `GATEWAY_KEYS` of both cells. */
+export const SECRET = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+
 /** Runs `gateway organization`, in a process of its own. */
 export const organizationCommand = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
-  run('src/main.js', ['organization', ...args], env);
+  run('src/main.js', ['organization', ...args], { GATEWAY_KEYS: SECRET, ...env });
 
 /** Moves the demo's organization with the command. */
 export const move = ({ source, target }: Cells, ...more: readonly string[]): Promise<Ended> =>

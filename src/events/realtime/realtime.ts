@@ -1,7 +1,7 @@
 import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
-import { loadAuthority, organizationMoved } from '../../store/calls/authority.ts';
+import { elsewhere, loadAuthority } from '../../store/calls/authority.ts';
 import { isUnavailable } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import {
@@ -148,7 +148,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
         // The answer for a wrong ticket, so that the caller learns nothing.
         throw new Failure('not_found', { actor: found.authority, logged: 'address_refused' });
       }
-      if (found?.state === 'moved') throw organizationMoved(found);
+      const away = found && elsewhere(found);
+      if (away) throw away;
       const authority = holder && narrowed(found, holder.sites, from);
       const held = authority && (await useTicket(db, use));
       return held && { session: use.session, authority, from, ...held };

@@ -17,11 +17,14 @@ export interface OrganizationRecord {
   readonly host: string | null;
   /** The base URL of the cell in which it lives now. Null: it lives here. */
   readonly moved_to: string | null;
+  /** The phase of its move: `copying`, `holding`, `moved`, or `arriving` from another cell. Null: none. */
+  readonly move: string | null;
 }
 
 export const readOrganizations = (db: Database): Promise<OrganizationRecord[]> =>
   db.query<OrganizationRecord>(sql`
     SELECT o.public_id AS id, o.external_id, o.name, o.keep_messages_days, o.tenant::float8 AS number, o.host, o.moved_to,
+           (SELECT m.phase FROM gateway.move m WHERE m.tenant = o.tenant) AS move,
            (SELECT count(*)::integer FROM platform.website w WHERE w.tenant = o.tenant) AS websites,
            (SELECT count(*)::integer FROM gateway.app a WHERE a.tenant = o.tenant) AS apps,
            (SELECT count(*)::integer FROM gateway.person p WHERE p.tenant = o.tenant) AS people

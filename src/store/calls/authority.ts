@@ -47,9 +47,12 @@ export interface LoadedAuthority {
   readonly movedTo: string | null;
 }
 
-/** The refusal of a good token whose organization lives in another cell. */
-export const organizationMoved = ({ authority: actor, movedTo }: LoadedAuthority): Failure =>
-  new Failure('organization_moved', { actor, ...(movedTo !== null && { baseUrl: movedTo }) });
+/** The refusal of a good token whose organization lives in another cell, or is not open here yet. */
+export function elsewhere({ state, authority: actor, movedTo }: LoadedAuthority): Failure | undefined {
+  if (state === 'arriving') return new Failure('service_unavailable', { actor, retryAfter: 1 });
+  if (state !== 'moved') return undefined;
+  return new Failure('organization_moved', { actor, ...(movedTo !== null && { baseUrl: movedTo }) });
+}
 
 /** Keeps for each authority the SHA-256 of the database row from which the authority was built. */
 const madeOf = new WeakMap<Authority, string>();

@@ -190,14 +190,14 @@ export async function provedWrites<R extends { readonly id: string }>(
 }
 
 export interface Found {
-  /** `moved`: the organization lives in another cell. */
-  readonly state: 'valid' | 'expired' | 'revoked' | 'moved';
+  /** `moved`: the organization lives in another cell. `arriving`: it is not open here yet. */
+  readonly state: 'valid' | 'expired' | 'revoked' | 'moved' | 'arriving';
   readonly revision: number;
 }
 
 /**
- * Looks up a token `t` and its credential `c`, for `columns` and `joins`, which name the organization `o`. Undefined if no token has the digest. The
- * proof names the revision that was read. `turn`: the app or network in whose turn the statement waits.
+ * Looks up a token `t` and its credential `c`, for `columns` and `joins`, which name the organization `o`. Undefined if no
+ * token has the digest. The proof names the revision that was read. `turn`: the app or network in whose turn the statement waits.
  */
 export async function lookUp<R extends object>(
   db: Database,
@@ -207,7 +207,9 @@ export async function lookUp<R extends object>(
   const statement = sql`
     SELECT CASE WHEN t.revoked_at IS NOT NULL OR c.revoked_at IS NOT NULL THEN 'revoked'
                 WHEN t.expires_at <= now() OR c.expires_at <= now() THEN 'expired'
-                WHEN o.moved_to IS NOT NULL THEN 'moved' ELSE 'valid' END AS state,
+                WHEN o.moved_to IS NULL THEN 'valid'
+                WHEN EXISTS (SELECT FROM gateway.move m WHERE m.tenant = o.tenant AND m.phase = 'arriving' AND NOT m.returns)
+                THEN 'arriving' ELSE 'moved' END AS state,
            c.revision, ${columns}
       FROM gateway.token t
       JOIN gateway.credential c ON c.id = t.credential_id ${joins}

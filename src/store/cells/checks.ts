@@ -2,6 +2,7 @@ import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
 import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import type { MoveSides } from './hold.ts';
 
 /** What a move must know of the PostgreSQL of a cell. */
 interface MoveFacts {
@@ -20,7 +21,10 @@ interface MoveFacts {
   readonly quiet: boolean;
   readonly standby: boolean;
   readonly ledgerKey: string;
+  /** Encrypted with GATEWAY_KEYS. Empty: no person was erased. */
   readonly suppressionKey: string;
+  /** True if a replication slot may fill the disk. */
+  readonly keepsAllWal: boolean;
   readonly backfills: boolean;
 }
 
@@ -39,12 +43,22 @@ export async function factsOf(db: Database): Promise<MoveFacts> {
            has_parameter_privilege('session_replication_role', 'SET') AS quiet,
            pg_is_in_recovery() AS standby,
            coalesce((SELECT encode(sha256(key), 'hex') FROM gateway.ledger_key), '') AS "ledgerKey",
-           coalesce((SELECT encode(sha256(convert_to(sealed, 'UTF8')), 'hex') FROM gateway.suppression_key), '') AS "suppressionKey",
+           coalesce((SELECT sealed FROM gateway.suppression_key), '') AS "suppressionKey",
+           current_setting('max_slot_wal_keep_size') = '-1' AS "keepsAllWal",
            EXISTS (SELECT FROM gateway.unnoted_block) OR EXISTS (SELECT FROM gateway.unspelled) AS backfills
       FROM pg_roles r WHERE r.rolname = current_user`);
   if (!row) throw new Error('the role has no row');
   return row;
 }
+
+const REFUSALS = [
+  [
+    /^28/,
+    'The PostgreSQL of --to refuses the role of its address, or its password. Put the password into the address, or into PGPASSWORD.',
+  ],
+  [/^3D000$/, 'The PostgreSQL of --to has no database of this name. Check the end of its address.'],
+  [/^42501$/, 'The role of --to may not read the store of its gateway. Use a superuser.'],
+] as const;
 
 /** Like `factsOf`, for an address that the operator has typed. */
 export async function factsOfTarget(db: Database): Promise<MoveFacts> {
@@ -63,17 +77,50 @@ export async function factsOfTarget(db: Database): Promise<MoveFacts> {
           cause: error,
         },
       );
-    if (/^(28...|3D000|42501)$/.test(sqlState(error)))
-      throw new Refused('The PostgreSQL of --to refuses the role or the database of its address. Use a superuser.', {
-        cause: error,
-      });
+    const [, said] = REFUSALS.find(([state]) => state.test(sqlState(error))) ?? [];
+    if (said !== undefined) throw new Refused(said, { cause: error });
     throw error;
   }
 }
 
+type Need = readonly [holds: boolean, sentence: string];
+
+/** What both cells must have in common, and what can change while a move runs. */
+function common(source: MoveFacts, target: MoveFacts, hasSuppressions: boolean, sameKey: MoveSides['sameKey']): Need[] {
+  return [
+    [
+      source.schema === target.schema,
+      'The two cells have different schemas. Upgrade both to the same version, and run `gateway migrate` on each.',
+    ],
+    [
+      source.ledgerKey === target.ledgerKey,
+      'The two cells have different ledger keys, so a repeated Idempotency-Key would act again at the target. Set up the target with `gateway migrate --like URL`.',
+    ],
+    [
+      !hasSuppressions || sameKey(source.suppressionKey, target.suppressionKey),
+      'The two cells have different suppression keys, so an import could bring back an erased person. Set up the target with `gateway migrate --like URL`.',
+    ],
+  ];
+}
+
+function requireAll(needs: readonly Need[]): void {
+  for (const [holds, sentence] of needs) if (!holds) throw new Refused(sentence);
+}
+
+/** Looks again, in the hold, at what may have changed since the move began. */
+export async function mustStillFit({ source, target, tenant, sameKey }: MoveSides): Promise<void> {
+  const [here, there, erased] = await Promise.all([factsOf(source), factsOf(target), suppressions(source, tenant)]);
+  requireAll(common(here, there, erased, sameKey));
+}
+
 /** What stops a move that has not begun, as sentences for the operator. */
-export function mustHold(source: MoveFacts, target: MoveFacts, hasSuppressions: boolean): void {
-  const needs: readonly (readonly [boolean, string])[] = [
+export function mustHold(
+  source: MoveFacts,
+  target: MoveFacts,
+  hasSuppressions: boolean,
+  sameKey: MoveSides['sameKey'],
+): void {
+  requireAll([
     [source.identity !== target.identity, 'Source and target are one database. --to must name the other cell.'],
     [
       source.identity.split(' ')[0] !== target.identity.split(' ')[0],
@@ -81,21 +128,10 @@ export function mustHold(source: MoveFacts, target: MoveFacts, hasSuppressions: 
     ],
     [!target.standby, 'The address of --to leads to a standby. Give the address of its primary.'],
     [
-      source.schema === target.schema,
-      'The two cells have different schemas. Upgrade both to the same version, and run `gateway migrate` on each.',
-    ],
-    [
       source.cell !== target.cell,
       `Both cells have the number ${source.cell}, so they give out the same ids. The target must be set up with another GATEWAY_CELL.`,
     ],
-    [
-      source.ledgerKey === target.ledgerKey,
-      'The two cells have different ledger keys, so a repeated Idempotency-Key would act again at the target. Set up the target with `gateway migrate --like URL`.',
-    ],
-    [
-      source.suppressionKey === target.suppressionKey || !hasSuppressions,
-      'The two cells have different suppression keys, so an import could bring back an erased person. Set up the target with `gateway migrate --like URL`.',
-    ],
+    ...common(source, target, hasSuppressions, sameKey),
     [
       source.walLevel === 'logical',
       `The source has wal_level ${source.walLevel}. Set wal_level = logical in its configuration and restart PostgreSQL.`,
@@ -115,8 +151,7 @@ export function mustHold(source: MoveFacts, target: MoveFacts, hasSuppressions: 
       !source.backfills,
       'After an upgrade, the source still prepares its records for searches. Run `gateway migrate` there, which ends when that is done.',
     ],
-  ];
-  for (const [holds, sentence] of needs) if (!holds) throw new Refused(sentence);
+  ]);
 }
 
 const needed = (setting: string, free: number): string =>
@@ -136,13 +171,17 @@ export async function mustBeFree(source: Database, target: Database, tenant: str
     sql`SELECT external_id AS external, public_id AS id FROM platform.organization WHERE tenant = ${tenant}`,
   );
   if (!own) throw new Refused('The organization is gone.');
+  // An organization that moved away and whose rows are deleted has only its row left (`clearMoved`). It may come back.
   const [other] = await target.query<{ same: boolean; external: boolean }>(sql`
     SELECT o.tenant = ${tenant} AS same, o.external_id = ${own.external} AS external FROM platform.organization o
-     WHERE o.tenant = ${tenant} OR o.external_id = ${own.external} OR o.public_id = ${own.id} LIMIT 1`);
+     WHERE (o.tenant = ${tenant} OR o.external_id = ${own.external} OR o.public_id = ${own.id})
+       AND NOT (o.tenant = ${tenant} AND o.public_id = ${own.id} AND o.moved_to IS NOT NULL
+                AND NOT EXISTS (SELECT FROM gateway.move m WHERE m.tenant = o.tenant)
+                AND NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = o.tenant)) LIMIT 1`);
   if (!other) return;
   throw new Refused(
     other.same
-      ? 'The target has rows of this organization already. If it lived there before, wait until the rows are deleted (`--keep` of that move).'
+      ? 'The target has rows of this organization already. If a move to it has begun, give the command without --dry-run. If the organization lived there before, give the command of that move again with --keep 0 there, and wait a minute.'
       : `Another organization of the target has the same ${other.external ? 'external_id' : 'id'}. Two cells must not share one.`,
   );
 }

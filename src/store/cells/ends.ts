@@ -15,19 +15,35 @@ const UPKEEP_BATCH = 300;
 /** Milliseconds of one round of upkeep. */
 const ROUND = 1_000;
 
-/** Ends the replication at both sides. `subscription`: its number, if the row of the move has it. */
-async function endReplication({ source, target, tenant }: MoveSides, subscription: string | null): Promise<void> {
+/** What the source knows of the replication of a move. */
+export type Replicating = Pick<Move, 'peer' | 'subscription'>;
+
+/** Ends the replication at both sides. */
+async function endReplication({ source, target, tenant }: MoveSides, { peer, subscription }: Replicating) {
   const found = await readSubscription(target, tenant);
   if (found) await noteSubscription(source, tenant, found.oid);
   await unsubscribe(target, tenant);
-  await dropSlots(source, tenant, found?.oid ?? subscription ?? undefined);
+  await dropSlots(source, tenant, { peer, subscription: found?.oid ?? subscription ?? undefined });
 }
 
 /** Starts over: no subscription, no slot, no row of the organization at the target. */
-export async function emptyTarget(sides: MoveSides, subscription: string | null): Promise<void> {
-  await endReplication(sides, subscription);
+export async function emptyTarget(sides: MoveSides, replicating: Replicating): Promise<void> {
+  await mustNotLive(sides);
+  await endReplication(sides, replicating);
   for (const part of deletionOrder(sides.tenant))
-    while ((await deleteRows(sides.target, part, BATCH, true)) > 0) await sides.at('emptying');
+    while ((await deleteRows(sides.target, sides.tenant, part, { n: BATCH, phase: 'arriving' })) > 0)
+      await sides.at('emptying');
+}
+
+/** Refuses to touch an organization that lives at the target. Each statement that deletes there looks again. */
+async function mustNotLive({ target, tenant }: MoveSides): Promise<void> {
+  const rows = await target.query(sql`
+    SELECT FROM platform.organization o WHERE o.tenant = ${tenant}
+       AND (o.moved_to IS NULL OR NOT EXISTS (SELECT FROM gateway.move m WHERE m.tenant = o.tenant AND m.phase = 'arriving'))`);
+  if (rows.length > 0)
+    throw new Refused(
+      'The organization lives at the target, or its rows there are no arriving copy. Nothing was deleted.',
+    );
 }
 
 async function removeGuards({ source, tenant }: MoveSides): Promise<void> {
@@ -39,31 +55,40 @@ async function removeGuards({ source, tenant }: MoveSides): Promise<void> {
 }
 
 /** After the move: removes what it has made, but for the rows at the source. */
-export async function clearSides(sides: MoveSides, move: Move): Promise<void> {
-  await endReplication(sides, move.subscription);
+export async function clearSides(sides: MoveSides, move: Move, keepDays: number | null): Promise<void> {
+  await endReplication(sides, move);
   await sides.at('unsubscribed');
   await unpublish(sides.source, sides.tenant);
-  if (!(await oldOnesEnded(sides.source, sides.tenant)))
+  if (!(await oldOnesEnded(sides.source)))
     throw new Refused('A transaction at the source is older than the move. Run the command again when it has ended.');
   await removeGuards(sides);
-  await noteCleared(sides.source, sides.tenant);
+  await noteCleared(sides.source, sides.tenant, keepDays);
 }
 
 /** Undoes a move that has not ended. The organization stays at the source. */
-export async function abandon(sides: MoveSides, move: Move | undefined): Promise<void> {
-  const { source, target, tenant } = sides;
-  await emptyTarget(sides, move?.subscription ?? null);
+export async function abandon(sides: MoveSides, replicating: Replicating): Promise<void> {
+  const { target, tenant } = sides;
+  await emptyTarget(sides, replicating);
+  // An organization that had lived there before keeps its row, which leads callers to its cell.
   await target.query(sql`
-    WITH mark AS (DELETE FROM gateway.move WHERE tenant = ${tenant} AND phase = 'arriving' RETURNING tenant)
-    DELETE FROM platform.organization o USING mark m WHERE o.tenant = m.tenant AND o.moved_to IS NOT NULL`);
+    WITH mark AS (DELETE FROM gateway.move WHERE tenant = ${tenant} AND phase = 'arriving' RETURNING tenant, returns)
+    DELETE FROM platform.organization o USING mark m WHERE o.tenant = m.tenant AND o.moved_to IS NOT NULL AND NOT m.returns`);
+  await abandonSource(sides, replicating);
+}
+
+/** Undoes a move at the source only. With the slot, it no longer keeps WAL for the target. */
+export async function abandonSource(sides: MoveSides, { peer, subscription }: Replicating): Promise<void> {
+  const { source, tenant } = sides;
+  await dropSlots(source, tenant, { peer, subscription: subscription ?? undefined });
   await unpublish(source, tenant);
   await removeGuards(sides);
   await forgetMove(source, tenant);
 }
 
 /**
- * Upkeep at the source: deletes rows of organizations that moved away, when their days are over. One round takes about a
- * second. Returns the number of deleted rows.
+ * Upkeep at the source: deletes rows of organizations that moved away, when their days are over. The organization's own
+ * row stays: it leads callers to the new cell, and no import makes the organization anew. One round takes about a second.
+ * Returns the number of deleted rows.
  */
 export async function clearMoved(db: Database): Promise<number> {
   const [due] = await db.query<{ tenant: string }>(sql`
@@ -74,11 +99,9 @@ export async function clearMoved(db: Database): Promise<number> {
   for (const part of deletionOrder(due.tenant)) {
     for (let rows = 1; rows > 0; deleted += rows) {
       if (performance.now() > end) return deleted;
-      rows = await deleteRows(db, part, UPKEEP_BATCH, false);
+      rows = await deleteRows(db, due.tenant, part, { n: UPKEEP_BATCH, phase: 'moved' });
     }
   }
-  await db.query(sql`
-    WITH o AS (DELETE FROM platform.organization WHERE tenant = ${due.tenant} AND moved_to IS NOT NULL)
-    DELETE FROM gateway.move WHERE tenant = ${due.tenant} AND phase = 'moved'`);
+  await db.query(sql`DELETE FROM gateway.move WHERE tenant = ${due.tenant} AND phase = 'moved'`);
   return deleted;
 }

@@ -85,14 +85,16 @@ export async function takeGuards(source: Database, tenant: string): Promise<stri
 }
 
 /**
- * True when every transaction from before the end of the hold has ended. One that had not written yet could else write
- * after its guard is gone.
+ * True when every transaction that runs now has ended. One from before the end of the hold that had not written yet could
+ * else write after its guard is gone.
  */
-export async function oldOnesEnded(source: Database, tenant: string): Promise<boolean> {
+export async function oldOnesEnded(source: Database): Promise<boolean> {
+  const [now] = await source.query<{ at: string }>(sql`SELECT clock_timestamp()::text AS at`);
+  if (!now) throw new Error('no time');
   for (const end = performance.now() + PATIENCE; performance.now() < end; await pause(AGAIN)) {
     const [row] = await source.query<{ n: number }>(sql`
-      SELECT count(*)::integer AS n FROM pg_stat_activity a JOIN gateway.move m ON m.tenant = ${tenant}
-       WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.xact_start <= m.moved_at`);
+      SELECT count(*)::integer AS n FROM pg_stat_activity a
+       WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.xact_start <= ${now.at}::text::timestamptz`);
     if (row?.n === 0) return true;
   }
   return false;

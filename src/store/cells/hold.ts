@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { Refused } from '../../core/refused.ts';
 import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import { mustStillFit } from './checks.ts';
 import { flushedPosition, hasApplied } from './replication.ts';
 import { copiedSums, copyRows, countRows, digestFrom, type RowSum } from './rows.ts';
 import { commitMove, HOLD, openArrival, readMove, releaseHold, runningWork, takeHold } from './state.ts';
@@ -13,6 +15,8 @@ export interface MoveSides {
   readonly target: Database;
   /** Opens one more connection of its own. Its statements end after `timeout` milliseconds. */
   open(side: 'source' | 'target', name: string, timeout: number): Database;
+  /** True if two keys of suppressions, encrypted with GATEWAY_KEYS, are one key. */
+  sameKey(one: string, other: string): boolean;
   /** Called at each step. A test ends the process there. */
   at(step: string): Promise<void> | void;
 }
@@ -60,7 +64,7 @@ export async function countable(sides: MoveSides): Promise<ReadonlySet<string>> 
  * compares, and commits the move: first at the source, which ends there, then at the target, which opens. A command that
  * dies in between leaves an organization that no cell serves, and the next run opens it. Never do two cells take writes.
  */
-export async function hold(sides: MoveSides, counted: ReadonlySet<string>, keepDays: number): Promise<HeldMove> {
+export async function hold(sides: MoveSides, counted: ReadonlySet<string>): Promise<HeldMove> {
   const { tenant, source, target, at } = sides;
   const holder = sides.open('source', 'hold', HOLD);
   const summing = sides.open('target', 'digest', 3_600_000);
@@ -77,6 +81,7 @@ export async function hold(sides: MoveSides, counted: ReadonlySet<string>, keepD
     await at('held');
     const work = await runningWork(source, tenant);
     if (work !== undefined) throw new HoldOver(`an ${work} has begun`);
+    await mustStillFit(sides);
     const position = await flushedPosition(source);
     while (!(await hasApplied(target, tenant, position))) {
       inTime();
@@ -94,10 +99,10 @@ export async function hold(sides: MoveSides, counted: ReadonlySet<string>, keepD
     mustAgree(here, there);
     mustAgree(copied, copies);
     inTime();
-    const { sums } = await digestFrom(summing, target, tenant);
+    const { sums } = await digestFrom(summing, tenant);
     await at('counted');
     inTime();
-    moved = await commitMove(holder, tenant, pid, keepDays).catch(async (error: unknown) => {
+    moved = await commitMove(holder, tenant, pid).catch(async (error: unknown) => {
       // The answer was lost, or the commit failed. Only the store knows.
       if (!(error instanceof StoreUnreachable)) throw error;
       return (await readMove(source, tenant))?.phase === 'moved';
@@ -121,7 +126,10 @@ export async function hold(sides: MoveSides, counted: ReadonlySet<string>, keepD
 export async function open({ target, tenant }: MoveSides): Promise<void> {
   for (let left = 60; ; left--) {
     try {
-      return await openArrival(target, tenant);
+      if (await openArrival(target, tenant)) return;
+      throw new Refused(
+        'The move was committed, but the target has no such organization: it has lost data since. The rows are still at the source, and stay there. Bring the data of the target back, and run the command again; docs/move-organization.md says what else you can do.',
+      );
     } catch (error) {
       if (left === 0 || !(error instanceof StoreUnreachable)) throw error;
       await pause(500);

@@ -2,7 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../../core/refused.ts';
 import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import { factsOf, factsOfTarget, mustBeFree, mustHold, mustReplicate, suppressions } from './checks.ts';
-import { abandon, clearSides, emptyTarget } from './ends.ts';
+import { mustBeTheSame, onlyCommand } from './command.ts';
+import { clearSides, emptyTarget } from './ends.ts';
 import { putGuards } from './guards.ts';
 import { countable, type HeldMove, HoldOver, hold, type MoveSides, open } from './hold.ts';
 import { copyState, enable, lag, publish, readSubscription, slotIsGood, subscribe } from './replication.ts';
@@ -10,11 +11,12 @@ import { digestRows, insertArrival, organizationRow, sizesOf, type TableSize } f
 import {
   beginAgain,
   forgetMove,
-  holdCommand,
   type Move,
+  noteCleared,
   noteCopied,
   noteSubscription,
   readMove,
+  redirect,
   runningWork,
   startMove,
 } from './state.ts';
@@ -28,6 +30,8 @@ export interface MoveOptions {
   readonly sameRole: boolean;
   readonly baseUrl: string;
   readonly keepDays: number;
+  /** True if the operator has said the days. Then they hold for a move that has ended, too. */
+  readonly keepGiven: boolean;
   readonly say: (line: string) => void;
   readonly progress: (done: number, total: number) => void;
 }
@@ -50,7 +54,7 @@ export interface MovePlan {
 }
 
 /** Rows a second of an initial copy, measured (docs/move-organization.md). */
-export const COPY_RATE = 20_000;
+export const COPY_RATE = 9_000;
 /** Holds of one run. */
 const HOLDS = 3;
 /** Bytes of WAL that may be open when the hold begins. */
@@ -64,27 +68,11 @@ const planOf = (sizes: readonly TableSize[]): MovePlan => ({
   bytes: sizes.reduce((sum, { bytes }) => sum + bytes, 0),
 });
 
-/** Takes the lock of the command at the source until `close`. */
-export async function onlyCommand(sides: MoveSides): Promise<{ mustHold(): Promise<void>; close(): Promise<void> }> {
-  const locked = sides.open('source', 'command', 10_000);
-  const mustHoldIt = async (): Promise<void> => {
-    if (!(await holdCommand(locked, sides.tenant)))
-      throw new Refused('Another command moves this organization now. Wait for its end.');
-  };
-  try {
-    await mustHoldIt();
-  } catch (error) {
-    await locked.close();
-    throw error;
-  }
-  return { mustHold: mustHoldIt, close: () => locked.close() };
-}
-
 /** What has to hold before anything is made. Returns the sizes of the tables that move. */
 export async function checkMove({ sides, sameRole }: Pick<MoveOptions, 'sides' | 'sameRole'>): Promise<MovePlan> {
   const { source, target, tenant } = sides;
   const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
-  mustHold(here, there, await suppressions(source, tenant));
+  mustHold(here, there, await suppressions(source, tenant), sides.sameKey);
   if (sameRole) mustReplicate(here);
   await mustBeFree(source, target, tenant);
   await mustRest(sides);
@@ -97,40 +85,20 @@ async function mustRest({ source, tenant }: MoveSides): Promise<void> {
     throw new Refused(`An ${work} of this organization is not finished. Let it end, and run the command again.`);
 }
 
-/** Refuses a move that is another one than that which has begun. */
-async function mustBeTheSame({ sides }: MoveOptions, move: Move): Promise<void> {
-  const there = await factsOfTarget(sides.target);
-  if (move.phase === 'arriving')
-    throw new Refused('The organization is arriving in this cell. Run the command at the cell that it leaves.');
-  if (move.peer !== there.identity)
-    throw new Refused(
-      'The organization moves to another PostgreSQL. Give its address in --to, or abandon that move first.',
-    );
-}
-
-export async function abandonMove(sides: MoveSides): Promise<void> {
-  const only = await onlyCommand(sides);
-  try {
-    const move = await readMove(sides.source, sides.tenant);
-    if (move?.phase === 'moved')
-      throw new Refused('The organization has moved, so there is nothing to abandon. Move it back from its new cell.');
-    if (!move) throw new Refused('No move of this organization has begun.');
-    await abandon(sides, move);
-  } finally {
-    await only.close();
-  }
-}
-
 /** Moves the organization, or continues where a command was stopped. */
 export async function moveOrganization(options: MoveOptions): Promise<Moved> {
   const only = await onlyCommand(options.sides);
   try {
     const { source, tenant } = options.sides;
     const begun = await readMove(source, tenant);
-    if (begun) await mustBeTheSame(options, begun);
+    if (begun) await mustBeTheSame(options.sides, begun);
     if (begun?.phase === 'moved') return await finish(options, begun, undefined, null);
     const plan = begun ? planOf(await sizesOf(source, tenant)) : await checkMove(options);
-    await begin(options, begun);
+    if (!(await begin(options, begun))) {
+      const ended = await readMove(source, tenant);
+      if (ended?.phase !== 'moved') throw new Error('the move is gone');
+      return await finish(options, ended, undefined, null);
+    }
     await copy(options, plan, only.mustHold);
     const held = await holdUntilMoved(options, only.mustHold);
     const move = await readMove(source, tenant);
@@ -142,10 +110,10 @@ export async function moveOrganization(options: MoveOptions): Promise<Moved> {
 }
 
 /** Makes the marks at both sides, the publication and the subscription, or what is missing of them. */
-async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | undefined): Promise<void> {
+async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | undefined): Promise<boolean> {
   const { source, target, tenant, at } = sides;
   const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
-  await startMove(source, tenant, baseUrl, there.identity);
+  if (!(await startMove(source, tenant, baseUrl, there.identity))) return false;
   await at('marked');
   if (!(await readMove(target, tenant)))
     await insertArrival(target, tenant, await organizationRow(source, tenant), { baseUrl, peer: here.identity }).catch(
@@ -163,10 +131,10 @@ async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | u
     if (!subscription.enabled) await enable(target, tenant);
     say('The move continues.');
     await noteSubscription(source, tenant, subscription.oid);
-    return;
+    return true;
   }
   if (typeof begun?.subscription === 'string') say('The copy starts over: its replication slot is gone.');
-  await emptyTarget(sides, begun?.subscription ?? null);
+  await emptyTarget(sides, { peer: there.identity, subscription: begun?.subscription ?? null });
   await beginAgain(source, tenant);
   await subscribe(source, target, tenant, from).catch((error: unknown) => {
     if (error instanceof StoreUnreachable) throw error;
@@ -178,6 +146,7 @@ async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | u
   const made = await readSubscription(target, tenant);
   if (made) await noteSubscription(source, tenant, made.oid);
   await at('subscribed');
+  return true;
 }
 
 /** Waits until all tables are copied and the target follows closely. */
@@ -203,12 +172,12 @@ async function copy(options: MoveOptions, plan: MovePlan, mustHoldCommand: () =>
       );
     progress(Math.min(done, total), total);
     await at('copying');
+    await mustHoldCommand();
     if (!copied) continue;
     await noteCopied(source, tenant);
     if ((await reaching(() => lag(source, tenant))) < NEAR) break;
     if (!waited) say('All rows are copied. The target catches up.');
     waited = true;
-    await mustHoldCommand();
   }
   await at('followed');
 }
@@ -228,10 +197,7 @@ async function reaching<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function holdUntilMoved(
-  { sides, keepDays, say }: MoveOptions,
-  mustHoldCommand: () => Promise<void>,
-): Promise<HeldMove> {
+async function holdUntilMoved({ sides, say }: MoveOptions, mustHoldCommand: () => Promise<void>): Promise<HeldMove> {
   const busy = await putGuards(sides.source, sides.tenant);
   if (busy !== undefined)
     throw new Refused(
@@ -242,7 +208,7 @@ async function holdUntilMoved(
   for (let left = HOLDS; ; ) {
     await mustHoldCommand();
     try {
-      return await hold(sides, counted, keepDays);
+      return await hold(sides, counted);
     } catch (error) {
       if (!(error instanceof HoldOver || error instanceof StoreUnreachable)) throw error;
       if ((await reaching(() => readMove(sides.source, sides.tenant)))?.phase === 'moved') throw error;
@@ -265,9 +231,9 @@ async function finish(
   held: HeldMove | undefined,
   plan: MovePlan | null,
 ): Promise<Moved> {
-  const { sides, say } = options;
+  const { sides, keepDays, say } = options;
   try {
-    if (!held) await open(sides);
+    if (!held && !move.cleared) await open(sides);
     let differences: string[] | null = null;
     if (held) {
       say('The organization has moved. Its rows are compared.');
@@ -279,10 +245,14 @@ async function finish(
       });
       await sides.at('compared');
     }
-    if (!move.cleared) await clearSides(sides, move);
+    // Rows are deleted only after an equal comparison, or when the operator says so by running the command once more.
+    if (!move.cleared) await clearSides(sides, move, differences?.length === 0 ? keepDays : null);
+    else if (options.keepGiven || move.keepUntil === null) await noteCleared(sides.source, sides.tenant, keepDays);
+    if (!held) await redirect(sides.source, sides.tenant, options.baseUrl);
+    const { keepUntil = null, baseUrl = options.baseUrl } = (await readMove(sides.source, sides.tenant)) ?? {};
     return {
       ...{ rows: plan?.rows ?? null, bytes: plan?.bytes ?? null, copyMs: move.copyMs, holdMs: held ? held.ms : null },
-      ...{ differences, baseUrl: move.baseUrl, keepUntil: move.keepUntil },
+      ...{ differences, baseUrl, keepUntil },
     };
   } finally {
     await held?.close();

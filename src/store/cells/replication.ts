@@ -47,6 +47,18 @@ export async function slotIsGood(source: Database, tenant: string): Promise<bool
 }
 
 /**
+ * Keeps the next scripts of the connection out of the server's log: they hold a password, digests of tokens and texts. Only
+ * a superuser may (docs/move-organization.md). The setting is one of the connection, because PostgreSQL decides before a
+ * script begins.
+ */
+export async function keepOutOfLog(db: Database): Promise<void> {
+  await db.query(sql`
+    SELECT set_config(s.name, s.value, false) FROM (VALUES ('log_statement', 'none'), ('log_min_duration_statement', '-1'),
+           ('log_min_duration_sample', '-1'), ('log_min_error_statement', 'panic')) s (name, value)
+     WHERE current_setting('is_superuser') = 'on'`);
+}
+
+/**
  * Creates the slot and the subscription, which begins to copy. `from` is the address of the source as the target's server
  * reaches it. PostgreSQL keeps it in pg_subscription until the move ends.
  */
@@ -69,10 +81,18 @@ export async function unsubscribe(target: Database, tenant: string): Promise<voi
   await target.script(`DROP SUBSCRIPTION ${named(tenant)}`);
 }
 
-/** Removes the slot of the move, and those with which its tables were copied. Ends the processes that use them. */
-export async function dropSlots(source: Database, tenant: string, subscription: string | undefined): Promise<void> {
+/**
+ * Removes the slot of the move, and those with which its tables were copied. Ends the processes that use them. `peer`: the
+ * target's system identifier and database. Slots that copy a table have the identifier in their name.
+ */
+export async function dropSlots(
+  source: Database,
+  tenant: string,
+  { subscription, peer }: { readonly subscription: string | undefined; readonly peer: string },
+): Promise<void> {
   const slot = await slotOf(source, tenant);
-  const copying = subscription === undefined ? '' : `pg\\_${number(subscription)}\\_sync\\_%`;
+  const [system = ''] = peer.split(' ');
+  const copying = subscription === undefined ? '' : `pg\\_${number(subscription)}\\_sync\\_%\\_${system}`;
   for (let left = 100; left > 0; left--) {
     // A slot that is in use cannot be dropped. Its process ends soon after it was told to.
     const rows = await source.query<{ active: boolean }>(sql`

@@ -1,6 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { join, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
+import { keepOutOfLog } from './replication.ts';
 import { type MovingTable, number, ORGANIZATION, partsOf } from './tables.ts';
 
 export interface RowSum {
@@ -28,32 +28,16 @@ export const digestRows = (db: Database, parts: readonly MovingTable[]): Promise
   db.query(union(parts, DIGEST));
 
 /**
- * Starts to sum all rows, and resolves when the snapshot of the sums is taken: then the statement holds an advisory lock.
- * `sums` comes later. What is written in between does not count.
+ * Starts to sum all rows, and resolves when the snapshot of the sums is taken. `sums` comes later. What is written in between
+ * does not count. `summing` has one connection, which keeps a transaction until it closes. If the connection gets lost,
+ * the sums differ, and nothing else happens.
  */
-export async function digestFrom(
-  summing: Database,
-  watching: Database,
-  tenant: string,
-): Promise<{ readonly sums: Promise<RowSum[]> }> {
-  // A condition without columns is evaluated before any table is read.
-  const parts = partsOf(tenant)
-    .filter((one) => !one.copied)
-    .map((one) => ({ ...one, where: `(SELECT h.taken FROM held h) AND ${one.where}` }));
-  const key = sql`hashtextextended('gateway.move digest ' || ${tenant}::text, 0)`;
-  let ended = false;
-  const sums = summing
-    .query<RowSum>(sql`
-      WITH held AS MATERIALIZED (SELECT pg_advisory_xact_lock(${key}) IS NOT NULL AS taken) ${union(parts, DIGEST)}`)
-    .finally(() => {
-      ended = true;
-    });
+export async function digestFrom(summing: Database, tenant: string): Promise<{ readonly sums: Promise<RowSum[]> }> {
+  await summing.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  await summing.query(sql`SELECT pg_current_snapshot()::text`);
+  const parts = partsOf(tenant).filter((one) => !one.copied);
+  const sums = digestRows(summing, parts);
   sums.catch(() => undefined); // the caller awaits it after the hold
-  while (!ended) {
-    const [row] = await watching.query<{ taken: boolean }>(sql`SELECT NOT pg_try_advisory_xact_lock(${key}) AS taken`);
-    if (row?.taken === true) break;
-    await pause(2);
-  }
   return { sums };
 }
 
@@ -76,7 +60,10 @@ export async function organizationRow(source: Database, tenant: string): Promise
   return row.row;
 }
 
-/** Makes the organization at the target, marked as one that lives elsewhere, and the row of its arrival, at once. */
+/**
+ * Makes the organization at the target, marked as one that lives elsewhere, and the row of its arrival, at once. If it had
+ * lived there before, its row is there: it `returns`.
+ */
 export const insertArrival = (
   target: Database,
   tenant: string,
@@ -88,8 +75,10 @@ export const insertArrival = (
       INSERT INTO platform.organization OVERRIDING SYSTEM VALUE
       SELECT (o).* FROM (SELECT jsonb_populate_record(NULL::platform.organization,
                 ${row}::text::jsonb || jsonb_build_object('moved_to', ${baseUrl}::text, 'moved_at', now())) AS o OFFSET 0) p
+      ON CONFLICT (tenant) DO NOTHING RETURNING tenant
     )
-    INSERT INTO gateway.move (tenant, phase, base_url, peer) VALUES (${tenant}, 'arriving', ${baseUrl}, ${peer})`);
+    INSERT INTO gateway.move (tenant, phase, base_url, peer, returns)
+    VALUES (${tenant}, 'arriving', ${baseUrl}, ${peer}, NOT EXISTS (SELECT FROM made))`);
 
 /**
  * Copies what has no tenant, and the organization's own row, in one transaction at the target. No trigger fires there:
@@ -101,17 +90,15 @@ export async function copyRows(source: Database, target: Database, tenant: strin
     union(parts, `${DIGEST}, coalesce(string_agg(quote_literal(t::text), ','), '') AS list`),
   );
   const own = await organizationRow(source, tenant);
-  const columns = await target.query<{ name: string; superuser: boolean }>(sql`
-    SELECT quote_ident(attname) AS name, current_setting('is_superuser') = 'on' AS superuser FROM pg_attribute
+  const columns = await target.query<{ name: string }>(sql`
+    SELECT quote_ident(attname) AS name FROM pg_attribute
      WHERE attrelid = ${ORGANIZATION}::regclass AND attnum > 0 AND NOT attisdropped
        AND attname NOT IN ('tenant', 'moved_to', 'moved_at')`);
   const names = columns.map(({ name }) => name);
-  const superuser = columns.some((one) => one.superuser);
+  await keepOutOfLog(target);
   await target.script(
     [
       'SET LOCAL session_replication_role = replica',
-      // A failed statement must not bring its rows into the server's log.
-      ...(superuser ? ['SET LOCAL log_min_error_statement = panic', 'SET LOCAL log_min_duration_statement = -1'] : []),
       // The rows of an earlier hold that did not end.
       ...parts
         .toReversed()
@@ -137,22 +124,26 @@ export const copiedSums = (db: Database, tenant: string): Promise<RowSum[]> =>
   );
 
 /**
- * Deletes at most `n` rows of a table, without receipts. `replica`: no trigger fires, which needs the right to set
+ * Deletes at most `n` rows of a table, without receipts, and only while the organization of `tenant` does not live here:
+ * `arriving` at the target of a move, or `moved` away. For `arriving` no trigger fires, which needs the right to set
  * session_replication_role. The settings hold for this statement's transaction.
  */
 export async function deleteRows(
   db: Database,
+  tenant: string,
   { name, where }: MovingTable,
-  n: number,
-  replica: boolean,
+  { n, phase }: { readonly n: number; readonly phase: 'arriving' | 'moved' },
 ): Promise<number> {
-  const quiet = replica
-    ? sql`set_config('session_replication_role', 'replica', true) = 'replica'`
-    : sql`set_config('gateway.capture', 'off', true) = 'off'`;
+  const quiet =
+    phase === 'arriving'
+      ? sql`set_config('session_replication_role', 'replica', true) = 'replica'`
+      : sql`set_config('gateway.capture', 'off', true) = 'off'`;
   const [row] = await db.query<{ deleted: number }>(sql`
     WITH gone AS (
       DELETE FROM ${raw(name)} d
-       WHERE (SELECT ${quiet}) AND d.ctid = ANY (ARRAY(SELECT t.ctid FROM ${raw(name)} t WHERE ${raw(where)} LIMIT ${n} FOR UPDATE SKIP LOCKED))
+       WHERE (SELECT ${quiet} FROM gateway.move m JOIN platform.organization o ON o.tenant = m.tenant AND o.moved_to IS NOT NULL
+               WHERE m.tenant = ${tenant} AND m.phase = ${phase})
+         AND d.ctid = ANY (ARRAY(SELECT t.ctid FROM ${raw(name)} t WHERE ${raw(where)} LIMIT ${n} FOR UPDATE SKIP LOCKED))
       RETURNING 1)
     SELECT count(*)::integer AS deleted FROM gone`);
   return row?.deleted ?? 0;

@@ -23,10 +23,14 @@ export async function readMove(db: Database, tenant: string): Promise<Move | und
   return row;
 }
 
-export const startMove = (source: Database, tenant: string, baseUrl: string, peer: string): Promise<object[]> =>
-  source.query(sql`
+/** False: the move has ended, by a commit that was on its way when the row was read before. */
+export async function startMove(source: Database, tenant: string, baseUrl: string, peer: string): Promise<boolean> {
+  const rows = await source.query(sql`
     INSERT INTO gateway.move (tenant, phase, base_url, peer) VALUES (${tenant}, 'copying', ${baseUrl}, ${peer})
-    ON CONFLICT (tenant) DO UPDATE SET phase = 'copying', base_url = excluded.base_url WHERE gateway.move.phase <> 'moved'`);
+    ON CONFLICT (tenant) DO UPDATE SET phase = 'copying', base_url = excluded.base_url WHERE gateway.move.phase <> 'moved'
+    RETURNING tenant`);
+  return rows.length === 1;
+}
 
 /** Writes down the number of the subscription, because its slots at the source are named by it. */
 export const noteSubscription = (source: Database, tenant: string, oid: string): Promise<object[]> =>
@@ -38,8 +42,16 @@ export const beginAgain = (source: Database, tenant: string): Promise<object[]> 
 export const noteCopied = (source: Database, tenant: string): Promise<object[]> =>
   source.query(sql`UPDATE gateway.move SET copied_at = now() WHERE tenant = ${tenant} AND copied_at IS NULL`);
 
-export const noteCleared = (source: Database, tenant: string): Promise<object[]> =>
-  source.query(sql`UPDATE gateway.move SET cleared = true WHERE tenant = ${tenant}`);
+/** `keepDays`: days until the rows at the source are deleted. Null: they are kept until a command says the days. */
+export const noteCleared = (source: Database, tenant: string, keepDays: number | null): Promise<object[]> =>
+  source.query(sql`
+    UPDATE gateway.move SET cleared = true, keep_until = now() + ${keepDays}::integer * interval '1 day' WHERE tenant = ${tenant}`);
+
+/** Changes the URL to which callers of an organization that has moved are sent. */
+export const redirect = (source: Database, tenant: string, baseUrl: string): Promise<object[]> =>
+  source.query(sql`
+    WITH told AS (UPDATE gateway.move SET base_url = ${baseUrl} WHERE tenant = ${tenant} AND phase = 'moved' AND base_url <> ${baseUrl} RETURNING tenant)
+    UPDATE platform.organization o SET moved_to = ${baseUrl} FROM told t WHERE o.tenant = t.tenant`);
 
 export const forgetMove = (db: Database, tenant: string): Promise<object[]> =>
   db.query(sql`DELETE FROM gateway.move WHERE tenant = ${tenant} AND phase <> 'moved'`);
@@ -66,7 +78,7 @@ export async function takeHold(holder: Database, tenant: string, patience: numbe
  * The end of the hold: from this commit on, the organization lives in the other cell. It fails unless this connection has
  * held the lock the whole time. Returns false then.
  */
-export async function commitMove(holder: Database, tenant: string, pid: number, keepDays: number): Promise<boolean> {
+export async function commitMove(holder: Database, tenant: string, pid: number): Promise<boolean> {
   const rows = await holder.query(sql`
     WITH held AS (
       SELECT set_config('gateway.machine', 'move', true) FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
@@ -74,7 +86,7 @@ export async function commitMove(holder: Database, tenant: string, pid: number, 
          AND l.pid = pg_backend_pid() AND l.pid = ${pid}::integer
          AND (l.classid::bigint << 32 | l.objid::bigint) = gateway.move_lock(${tenant})
     ), ended AS (
-      UPDATE gateway.move m SET phase = 'moved', moved_at = now(), keep_until = now() + ${keepDays}::integer * interval '1 day'
+      UPDATE gateway.move m SET phase = 'moved', moved_at = now()
        WHERE m.tenant = ${tenant} AND m.phase = 'holding' AND EXISTS (SELECT FROM held) RETURNING m.*
     )
     UPDATE platform.organization o SET moved_to = e.base_url, moved_at = e.moved_at
@@ -90,14 +102,17 @@ export const releaseHold = async (source: Database, holder: Database, tenant: st
 
 /**
  * Opens the organization at the target. No trigger fires: one would raise the revisions of all credentials, and with that
- * end writes that wait for an approval.
+ * end writes that wait for an approval. False: the target has no such organization, because it has lost its data.
  */
-export const openArrival = (target: Database, tenant: string): Promise<void> =>
-  target.script(`
+export async function openArrival(target: Database, tenant: string): Promise<boolean> {
+  await target.script(`
     SET LOCAL session_replication_role = replica;
     UPDATE platform.organization SET moved_to = NULL, moved_at = NULL
      WHERE tenant = ${number(tenant)} AND EXISTS (SELECT FROM gateway.move m WHERE m.tenant = ${number(tenant)} AND m.phase = 'arriving');
     DELETE FROM gateway.move WHERE tenant = ${number(tenant)} AND phase = 'arriving'`);
+  const rows = await target.query(sql`SELECT FROM platform.organization WHERE tenant = ${tenant} AND moved_to IS NULL`);
+  return rows.length === 1;
+}
 
 /** True if this connection holds the lock of the command, or takes it now. Only one command moves an organization. */
 export async function holdCommand(locked: Database, tenant: string): Promise<boolean> {

@@ -11,7 +11,8 @@ CREATE TABLE gateway.move (
   started_at timestamptz NOT NULL DEFAULT now(),
   copied_at timestamptz,
   moved_at timestamptz,
-  keep_until timestamptz,
+  keep_until timestamptz,                                -- when the rows at the source are deleted; null: they are kept
+  returns boolean NOT NULL DEFAULT false,                -- arriving where the organization had lived before
   cleared boolean NOT NULL DEFAULT false                 -- true when triggers, slot, publication and subscription are gone
 );
 
@@ -60,11 +61,14 @@ DECLARE
 BEGIN
   IF TG_NARGS > 1 AND gateway.tenant_of(TG_ARGV[1], CASE TG_OP WHEN 'DELETE' THEN to_jsonb(OLD) ELSE to_jsonb(NEW) END ->> TG_ARGV[2])
                       IS DISTINCT FROM moving
-     OR current_setting('gateway.machine', true) = 'move' -- the end of the hold itself, which raises revisions
-     -- The row of the move is read after the lock was taken, by a snapshot of its own. So no write slips behind the hold.
-     OR pg_try_advisory_xact_lock_shared(gateway.move_lock(moving))
-        AND NOT EXISTS (SELECT FROM gateway.move m WHERE m.tenant = moving AND m.phase = 'moved') THEN
+     OR current_setting('gateway.machine', true) = 'move' THEN -- the end of the hold itself, which raises revisions
     RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END;
+  END IF;
+  -- The row of the move is read by a statement of its own, after the lock was taken: its snapshot is taken when it begins. So
+  -- no write slips behind the hold. In one expression, the snapshot would be older than the lock.
+  IF pg_try_advisory_xact_lock_shared(gateway.move_lock(moving)) THEN
+    PERFORM FROM gateway.move m WHERE m.tenant = moving AND m.phase = 'moved';
+    IF NOT FOUND THEN RETURN CASE TG_OP WHEN 'DELETE' THEN OLD ELSE NEW END; END IF;
   END IF;
   IF current_setting('gateway.machine', true) = 'on' THEN RETURN NULL; END IF;
   RAISE EXCEPTION 'the organization is being moved' USING ERRCODE = 'GWMOV';

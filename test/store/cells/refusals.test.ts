@@ -12,6 +12,7 @@ import {
 } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { addressOf, freshDatabase } from '../../support/database.ts';
+import { KEYS } from '../../support/keys.ts';
 
 /** Everything that stops a move stops it before anything is made, with a sentence that says what to do. */
 let cells: Cells;
@@ -37,7 +38,7 @@ it('a target that must not take the organization', async () => {
   await source.cluster.sql('postgres').unsafe('CREATE DATABASE other');
   await refused('has no current schema of the gateway', to(source.cluster.url('other')));
   await refused('cannot be reached', to('postgres://postgres:secret@127.0.0.1:9/gateway'));
-  await refused('refuses the role or the database', to(target.cluster.url('absent')));
+  await refused('has no database of this name', to(target.cluster.url('absent')));
   await target.sql.unsafe('CREATE ROLE weak LOGIN; GRANT pg_read_all_data TO weak');
   await refused('may not create a subscription', to(target.url.replace('postgres@', 'weak@')));
   for (const [said, wrong, right] of [
@@ -85,9 +86,14 @@ it('a source that cannot let it go', async () => {
   await sql`DELETE FROM gateway.import_owed`;
   await sql`INSERT INTO gateway.suppression (tenant, digest) VALUES (1, ${Buffer.alloc(32)})`;
   await sql`INSERT INTO gateway.suppression_key (sealed) VALUES ('planted')`;
+  await refused('GATEWAY_KEYS cannot open', move(cells));
+  await sql`UPDATE gateway.suppression_key SET sealed = ${KEYS.seal('suppression', 'one')}`;
   await refused('different suppression keys', move(cells));
+  // One key, encrypted twice: the cells need not have changed their keys at once.
+  await target.sql`INSERT INTO gateway.suppression_key (sealed) VALUES (${KEYS.seal('suppression', 'one')})`;
+  expect(await move(cells, '--dry-run')).toMatchObject({ code: 0 });
+  for (const cell of [source, target]) await cell.sql`DELETE FROM gateway.suppression_key`;
   await sql`DELETE FROM gateway.suppression`;
-  await sql`DELETE FROM gateway.suppression_key`;
 }, 120_000);
 
 it('a command that is wrong', async () => {
@@ -120,7 +126,7 @@ it('two moves of one organization', async () => {
   });
   expect((await back).stderr).toContain('The organization is arriving in this cell.');
   await number(target, 2);
-  const gone = await organizationCommand(['move', 'rosewood', '--to', target.url, '--abandon', '--json'], {
+  const gone = await organizationCommand(['move', 'rosewood', '--to', target.url, '--abandon', '--yes', '--json'], {
     DATABASE_URL: source.url,
   });
   expect(gone).toMatchObject({ code: 0 });

@@ -8,11 +8,12 @@ const open = (side: 'source' | 'target', name: string, statementTimeout: number)
 await moveOrganization({
   sides: {
     ...{ tenant, source: open('source', 'source', 60_000), target: open('target', 'target', 60_000), open },
+    sameKey: (one, other) => one === other,
     at: (reached) => {
       if (reached === step) process.kill(process.pid, 'SIGKILL');
     },
   },
-  ...{ from: sourceUrl, sameRole: true, baseUrl: 'https://cell2.example.com', keepDays: 7 },
+  ...{ from: sourceUrl, sameRole: true, baseUrl: 'https://cell2.example.com', keepDays: 7, keepGiven: false },
   ...{ say: () => undefined, progress: () => undefined },
 });
 process.exit(0);

@@ -1,0 +1,109 @@
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { clearMoved } from '../../../src/store/cells/ends.ts';
+import { openDatabase } from '../../../src/store/driver/postgres.ts';
+import {
+  BASE_URL,
+  type Cell,
+  type Cells,
+  type Ended,
+  leftovers,
+  move,
+  moveUntil,
+  number,
+  openCells,
+  organizationCommand,
+} from '../../support/cells.ts';
+import { closeClusters } from '../../support/cluster.ts';
+
+/** What an operator can do wrong with a move, or what a disk can do to it, costs no row of a living organization. */
+let cells: Cells;
+beforeEach(async () => {
+  await closeClusters();
+  cells = await openCells();
+}, 120_000);
+afterAll(closeClusters);
+
+const messages = async ({ sql }: Cell, tenant = 1): Promise<number> =>
+  Number((await sql`SELECT count(*) AS n FROM platform.message WHERE tenant = ${tenant}`)[0]?.['n']);
+
+const abandonFrom = (from: Cell, to: Cell): Promise<Ended> =>
+  organizationCommand(['move', 'larkspur', '--to', to.url, '--abandon', '--yes', '--json'], { DATABASE_URL: from.url });
+
+it('--abandon in the wrong cell, or with the address of the own one, deletes nothing', async () => {
+  const { source, target } = cells;
+  const all = await messages(source);
+  expect((await moveUntil(cells, 'guarded')).signal).toBe('SIGKILL');
+  await number(target, 1);
+  expect(await abandonFrom(target, source)).toMatchObject({ code: 1, stderr: expect.stringContaining('is arriving') });
+  await number(target, 2);
+  expect(await abandonFrom(source, source)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('another PostgreSQL'),
+  });
+  // As if the source had lost the commit of the move, and the organization lived at the target.
+  await target.sql`UPDATE platform.organization SET moved_to = NULL WHERE tenant = 1`;
+  expect(await abandonFrom(source, target)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('lives at the target'),
+  });
+  expect(await Promise.all([messages(source), messages(target)])).toEqual([all, all]);
+}, 120_000);
+
+it('--abandon works at the source while the target is away, and later deletes the copy there', async () => {
+  const { source, target } = cells;
+  expect((await moveUntil(cells, 'guarded')).signal).toBe('SIGKILL');
+  await target.cluster.kill();
+  expect(await abandonFrom(source, target)).toMatchObject({ code: 1, stderr: expect.stringContaining('undone here') });
+  expect(await source.sql`SELECT FROM pg_replication_slots`).toHaveLength(0);
+  expect(await source.sql`SELECT FROM gateway.move`).toHaveLength(0);
+  await target.cluster.start();
+  expect(await abandonFrom(source, target)).toMatchObject({ code: 0 });
+  expect(await leftovers(cells)).toEqual([]);
+  expect([await messages(source), await messages(target)]).toEqual([2_271, 0]);
+  expect(await abandonFrom(source, target)).toMatchObject({ code: 1, stderr: expect.stringContaining('has begun') });
+}, 120_000);
+
+it('a target that has lost its data after the commit is told, and the rows at the source stay', async () => {
+  const { source, target } = cells;
+  expect((await moveUntil(cells, 'left')).signal).toBe('SIGKILL');
+  await target.sql`DELETE FROM gateway.move`;
+  await target.sql`DELETE FROM platform.organization WHERE tenant = 1`;
+  expect(await move(cells)).toMatchObject({ code: 1, stderr: expect.stringContaining('has lost data') });
+  expect(await source.sql`SELECT FROM gateway.move WHERE NOT cleared AND keep_until IS NULL`).toHaveLength(1);
+  expect(await messages(source)).toBe(2_271);
+}, 120_000);
+
+it('rows that were not compared are kept until the command is run once more', async () => {
+  const { source } = cells;
+  expect((await moveUntil(cells, 'left')).signal).toBe('SIGKILL');
+  const ended = await move(cells, '--keep', '0');
+  expect(JSON.parse(ended.stdout)).toMatchObject({ digests_equal: null, deleted_after: null });
+  const db = openDatabase({ target: source.url, connections: 1, statementTimeout: 30_000, name: 'test' });
+  expect(await clearMoved(db)).toBe(0);
+  const again = await move(cells, '--keep', '0');
+  expect(JSON.parse(again.stdout)).toMatchObject({ deleted_after: expect.any(String) });
+  while ((await clearMoved(db)) > 0);
+  await db.close();
+  // Its own row stays: it leads callers to the new cell, and no import makes the organization anew.
+  expect(await messages(source)).toBe(0);
+  expect(await source.sql`SELECT moved_to FROM platform.organization WHERE tenant = 1`).toEqual([
+    { moved_to: BASE_URL },
+  ]);
+  // It may come back, and an abandoned return leaves that row as it was.
+  const back = (...more: string[]): Promise<Ended> =>
+    organizationCommand(
+      ['move', 'larkspur', '--to', source.url, '--base-url', 'https://cell1.example.com', '--yes', '--json', ...more],
+      { DATABASE_URL: cells.target.url, GATEWAY_CELL: '2' },
+    );
+  const returning = { source: cells.target, target: source };
+  expect((await moveUntil(returning, 'guarded')).signal).toBe('SIGKILL');
+  expect(await back('--abandon')).toMatchObject({ code: 0 });
+  expect(await source.sql`SELECT moved_to FROM platform.organization WHERE tenant = 1`).toEqual([
+    { moved_to: BASE_URL },
+  ]);
+  const returned = await back();
+  expect(returned, returned.stderr).toMatchObject({ code: 0 });
+  expect(await messages(source)).toBe(2_271);
+  expect(await source.sql`SELECT moved_to FROM platform.organization WHERE tenant = 1`).toEqual([{ moved_to: null }]);
+  expect(await leftovers(cells)).toEqual([]);
+}, 120_000);
