@@ -15,4 +15,4 @@ export const asMachine = sql`(SELECT set_config('gateway.machine', 'on', true)) 
 export const MOVED = sql`SELECT x.tenant FROM gateway.move x WHERE x.phase = 'moved'`;
 export const MOVED_CREDENTIALS = sql`
   SELECT xc.id FROM gateway.app xa JOIN gateway.installation xi ON xi.app_id = xa.id
-    JOIN gateway.credential xc ON xc.installation_id = xi.id WHERE xa.tenant IN (${MOVED})`;
+    JOIN gateway.credential xc ON xc.installation_id = xi.id WHERE xa.tenant = ANY (ARRAY(${MOVED}))`;
