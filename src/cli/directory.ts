@@ -54,10 +54,14 @@ function updateCommand(group: Command, register: RunAction): void {
         hostName,
       ),
   );
-  register(command, async ({ out, store }) => {
+  register(command, async ({ out, store, config }) => {
     const given = command.opts<{ keepMessagesDays?: number | 'off'; host?: string }>();
     if (given.keepMessagesDays === undefined && given.host === undefined)
       command.error('error: nothing to change: give --keep-messages-days or --host');
+    if (given.host === new URL(config.baseUrl).hostname)
+      throw new Refused(
+        `${given.host} is the host of the base URL ${config.baseUrl}, which all organizations share. Give another name.`,
+      );
     const { db } = await store();
     const { id, tenant, name } = await organization(db, command.args[0] ?? '');
     const told: string[] = [];

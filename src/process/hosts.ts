@@ -5,6 +5,8 @@ import type { ServedSite } from '../surfaces/http/server.ts';
 
 /** Milliseconds until a process knows a host that an organization has got. */
 const EVERY = 5_000;
+/** Sites of this process. Each keeps documents of up to some hundred kilobytes. */
+export const SITES = 50;
 
 interface HostsOptions {
   readonly db: Database;
@@ -17,7 +19,8 @@ interface HostsOptions {
 
 /**
  * Returns what answers at the host of an organization: the same surfaces, with the base URL of this host in metadata,
- * cards, links and checks of the origin. Undefined for every other host. A site is made at its first request.
+ * cards, links and checks of the origin. Undefined for every other host. A site is made at its first request. Of more
+ * than 50, the one that was asked longest ago is made again when it is asked. Its open requests end as usual.
  */
 export function openHosts({
   db,
@@ -43,7 +46,11 @@ export function openHosts({
     const host = given.toLowerCase();
     if (!known.has(host)) return undefined;
     const site = sites.get(host) ?? siteAt(`${protocol}//${host}`);
+    // A Map keeps the order in which its entries were set.
+    sites.delete(host);
     sites.set(host, site);
+    const [oldest] = sites.keys();
+    if (sites.size > SITES && oldest !== undefined) sites.delete(oldest);
     return site;
   };
 }

@@ -12,6 +12,7 @@ import type { Store } from '../store/open/open.ts';
 import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
 import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
+import { once } from '../surfaces/http/document.ts';
 import { loadedAt } from '../surfaces/http/loaded.ts';
 import { type RunningServer, type ServedSite, startServer } from '../surfaces/http/server.ts';
 import { mcpSurface } from '../surfaces/mcp/mcp.ts';
@@ -68,11 +69,17 @@ export async function openServer(
       fetch: documentFetcher({ allowed: config.clientsByUrl.allowed, userAgent: userAgent(baseUrl) }),
     },
   });
+  const streams = once(async () => new (await import('../surfaces/a2a/streams.ts')).Streams(corridor));
   const siteAt = (baseUrl: string): ServedSite => ({
     handlers: [
       mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
       loadedAt('/a2a', async () =>
-        (await import('../surfaces/a2a/a2a.ts')).a2aSurface(corridor, { baseUrl, tasks, skills }),
+        (await import('../surfaces/a2a/a2a.ts')).a2aSurface(corridor, {
+          baseUrl,
+          tasks,
+          skills,
+          streams: await streams(),
+        }),
       ),
       restSurface(corridor, baseUrl),
       oauthSurface({ ...oauth, baseUrl }, source, provider),

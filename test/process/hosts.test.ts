@@ -1,11 +1,17 @@
+import type { ServerResponse } from 'node:http';
+import pino from 'pino';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openHosts, SITES } from '../../src/process/hosts.ts';
+import { startServer } from '../../src/surfaces/http/server.ts';
 import { type Answer, exchange } from '../support/answer.ts';
 import { gateway as cli, cliDatabase, refused } from '../support/cli.ts';
 import { urlOf } from '../support/command.ts';
 import { issue } from '../support/credentials.ts';
-import type { TestDatabase } from '../support/database.ts';
+import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
+import { work } from '../support/surfaces/a2a.ts';
+import { type OpenStream, openStream } from '../support/surfaces/a2a-stream.ts';
 
 /** A real process, behind a proxy with TLS: its base URL is https, and the proxy passes on the host of the client. */
 const BASE = 'https://cell1.example';
@@ -87,3 +93,98 @@ it('a host appears and disappears within seconds, belongs to one organization, a
   expect((await cli('organization', 'update', 'other', '--host', 'none')).code).toBe(0);
   await expect.poll(() => issuer('late.example'), { timeout: 8_000 }).toBe(BASE);
 }, 30_000);
+
+it('the bounds of streams count all hosts of the process', async () => {
+  const { token } = await issue(database.sql, 1);
+  const bearer = { authorization: `Bearer ${token}` };
+  const contacts = await ask('/api/v1/contacts?website_id=web_1_1&limit=1', HOST, bearer);
+  const lock = await database.sql.reserve();
+  const open: OpenStream[] = [];
+  try {
+    // No task can end meanwhile.
+    await lock`BEGIN`;
+    await lock`LOCK TABLE platform.contact IN ACCESS EXCLUSIVE MODE`;
+    const params = {
+      ...work('contact_inspection', { contact_id: contacts.body.data.data[0].id }),
+      configuration: { returnImmediately: true },
+    };
+    const a2a = { ...bearer, 'a2a-version': '1.0' };
+    const sent = await ask('/a2a', HOST, a2a, { jsonrpc: '2.0', id: 1, method: 'SendMessage', params });
+    const { id } = sent.body.result.task;
+    const stream = (host: string): Promise<OpenStream> =>
+      openStream(port, token, 'SubscribeToTask', { id }, { 'a2a-version': '1.0', host });
+    for (let n = 0; n < 20; n++) open.push(await stream(n % 2 === 0 ? HOST : 'cell1.example'));
+    expect(open.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    for (const host of [HOST, 'cell1.example']) {
+      const refusal = await stream(host);
+      await refusal.ended;
+      expect([refusal.status, JSON.parse(refusal.text()).code], host).toEqual([429, 'stream_limit']);
+    }
+  } finally {
+    await lock`ROLLBACK`;
+    lock.release();
+    for (const one of open) one.close();
+  }
+}, 30_000);
+
+it('a process keeps the fifty sites that were asked last, and an older one ends its open requests', async () => {
+  const many = await freshDatabase();
+  await many.sql`INSERT INTO platform.organization (external_id, name, host)
+    SELECT n, n, 'host-' || n || '.example' FROM generate_series(1, ${SITES + 1}) n`;
+  const made: string[] = [];
+  const stopping = new AbortController();
+  const held: (() => void)[] = [];
+  const server = await startServer({
+    ...{ host: '127.0.0.1', port: 0, baseUrl: BASE, tls: undefined, log: pino({ level: 'silent' }) },
+    ...{ handlers: [], otherwise: (_, response) => void response.end('no site') },
+    siteOf: openHosts({
+      ...{ db: many.db, baseUrl: BASE, stop: stopping.signal, onError: (error) => expect.fail(String(error)) },
+      siteAt: (baseUrl) => {
+        made.push(baseUrl);
+        const answer = (response: ServerResponse): void => void response.end(baseUrl);
+        return {
+          handlers: [],
+          otherwise: ({ url }, response) =>
+            void (url === '/slow' ? held.push(() => answer(response)) : answer(response)),
+        };
+      },
+    }),
+  });
+  const at = async (n: number, path = '/'): Promise<string> =>
+    (await exchange({ port: server.port, path, headers: { host: `host-${n}.example` } })).text;
+  const own = (n: number): string => `https://host-${n}.example`;
+  await expect.poll(() => at(2), { timeout: 8_000 }).toBe(own(2));
+  const open = at(2, '/slow');
+  await expect.poll(() => held.length).toBe(1);
+  for (let n = 1; n <= SITES; n++) expect(await at(n)).toBe(own(n));
+  expect(await at(1)).toBe(own(1));
+  expect(made).toHaveLength(SITES);
+  // One more than fifty. Of all, the second was asked longest ago.
+  expect(await at(SITES + 1)).toBe(own(SITES + 1));
+  expect(await at(1)).toBe(own(1));
+  expect(made).toHaveLength(SITES + 1);
+  held[0]?.();
+  expect(await open).toBe(own(2));
+  expect(await at(2)).toBe(own(2));
+  expect(made).toHaveLength(SITES + 2);
+  stopping.abort();
+  await server.close();
+  await many.close();
+});
+
+it('the host of the base URL is no host of an organization, and of two organizations one gets a host', async () => {
+  process.env['GATEWAY_BASE_URL'] = BASE;
+  const own = await cli('organization', 'update', 'other', '--host', 'Cell1.Example');
+  delete process.env['GATEWAY_BASE_URL'];
+  expect(own).toEqual(refused('cell1.example is the host of the base URL https://cell1.example'));
+  const { sql } = database;
+  const late = await sql.begin(async (first) => {
+    await first`UPDATE platform.organization SET host = 'race.example' WHERE external_id = 'larkspur'`;
+    const second = cli('organization', 'update', 'other', '--host', 'race.example');
+    await expect
+      .poll(() => sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+      .toHaveLength(1);
+    return { second };
+  });
+  expect(await late.second).toEqual(refused('has the host race.example. Remove it there first.'));
+});

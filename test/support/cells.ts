@@ -54,7 +54,7 @@ async function cell(): Promise<Cell> {
 }
 
 /** The demo's records of an organization with another name. */
-async function* renamed(records: ReturnType<typeof demoRecords>): ReturnType<typeof demoRecords> {
+export async function* renamed(records: ReturnType<typeof demoRecords>): ReturnType<typeof demoRecords> {
   for await (const one of records) yield JSON.parse(JSON.stringify(one).replaceAll('larkspur', 'rosewood'));
 }
 

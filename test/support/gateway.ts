@@ -20,6 +20,7 @@ import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { publicKeys, signedCard } from '../../src/surfaces/a2a/signed-card.ts';
+import { Streams } from '../../src/surfaces/a2a/streams.ts';
 import { consoleSurface } from '../../src/surfaces/console/console.ts';
 import { docsPages } from '../../src/surfaces/docs/docs.ts';
 import { publicApp } from '../../src/surfaces/http/app.ts';
@@ -150,7 +151,7 @@ export async function openTestGateway(
     books: trail,
     handlers: [
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts, skillFiles, events }),
-      a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills }),
+      a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills, streams: new Streams(corridor) }),
       restSurface(corridor, BASE_URL),
       oauthSurface(
         openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes, ...(byUrl && { byUrl }) }),

@@ -1,6 +1,7 @@
 import type { Resource } from '../../core/authority.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, sql } from '../../core/sql.ts';
+import { MOVED_CREDENTIALS } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
@@ -124,7 +125,7 @@ export async function endConsents(db: Database): Promise<number> {
   const [row] = await db.query<{ ended: number }>(sql`
     WITH sessions AS (DELETE FROM gateway.session), ended AS (
       UPDATE gateway.consent SET revoked_at = now(), revoked_because = 'revoked'
-       WHERE revoked_at IS NULL AND expires_at > now() RETURNING 1
+       WHERE revoked_at IS NULL AND expires_at > now() AND credential_id NOT IN (${MOVED_CREDENTIALS}) RETURNING 1
     ) SELECT count(*)::integer AS ended FROM ended`);
   return row?.ended ?? 0;
 }

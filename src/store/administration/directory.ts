@@ -1,4 +1,5 @@
 import { sql } from '../../core/sql.ts';
+import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 
 export interface OrganizationRecord {
@@ -38,12 +39,17 @@ export async function readHosts(db: Database): Promise<string[]> {
 
 /** Sets the host of an organization. Null removes it. Returns the id of another organization that has the host. */
 export async function setHost(db: Database, tenant: string, host: string | null): Promise<string | undefined> {
-  const [taken] = await db.query<{ id: string }>(sql`
+  const change = sql`
     WITH changed AS (
       UPDATE platform.organization SET host = ${host}::text WHERE tenant = ${tenant}
          AND NOT EXISTS (SELECT FROM platform.organization x WHERE x.host = ${host}::text AND x.tenant <> ${tenant})
     )
-    SELECT x.public_id AS id FROM platform.organization x WHERE x.host = ${host}::text AND x.tenant <> ${tenant}`);
+    SELECT x.public_id AS id FROM platform.organization x WHERE x.host = ${host}::text AND x.tenant <> ${tenant}`;
+  const [taken] = await db.query<{ id: string }>(change).catch((error: unknown) => {
+    if (sqlState(error) !== '23505') throw error;
+    // Another organization took the host at the same time. Its transaction has ended, so this statement finds it.
+    return db.query<{ id: string }>(change);
+  });
   return taken?.id;
 }
 

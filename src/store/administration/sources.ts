@@ -1,4 +1,5 @@
 import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { MOVED } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
@@ -253,7 +254,7 @@ export async function askComparison(db: Database, id: string, by?: Administrator
 }
 
 export async function compareAll(db: Database): Promise<void> {
-  await db.query(sql`UPDATE gateway.source SET compare_asked = now()`);
+  await db.query(sql`UPDATE gateway.source SET compare_asked = now() WHERE tenant NOT IN (${MOVED})`);
 }
 
 /** Empties the slots of removed sources. A process that was reading such a source keeps its slot for some seconds. */

@@ -1,6 +1,7 @@
 import type { EventArguments, EventFamily } from '../../core/event-arguments.ts';
 import type { EventReceipt } from '../../core/events.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
+import { asMachine, MOVED } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** Webhook deliveries, from the journal to their outcome (0013_webhooks.sql). */
@@ -123,12 +124,13 @@ export async function purgeDeliveries(db: Database, n: number): Promise<number> 
   const [row] = await db.query<{ purged: number }>(sql`
     WITH old AS (
       SELECT id FROM gateway.webhook_delivery
-       WHERE ended_at < now() - make_interval(secs => ${KEPT}::integer) LIMIT ${n}::integer FOR UPDATE SKIP LOCKED
+       WHERE ended_at < now() - make_interval(secs => ${KEPT}::integer) AND ${asMachine} AND tenant NOT IN (${MOVED})
+       LIMIT ${n}::integer FOR UPDATE SKIP LOCKED
     ), purged AS (
       DELETE FROM gateway.webhook_delivery d USING old WHERE d.id = old.id RETURNING 1
     ), ended AS (
       UPDATE gateway.webhook_endpoint SET old_secret = NULL, old_secret_until = NULL
-       WHERE id IN (SELECT id FROM gateway.webhook_endpoint WHERE old_secret_until <= now() FOR NO KEY UPDATE SKIP LOCKED)
+       WHERE id IN (SELECT id FROM gateway.webhook_endpoint WHERE old_secret_until <= now() AND ${asMachine} FOR NO KEY UPDATE SKIP LOCKED)
     ) SELECT count(*)::integer AS purged FROM purged`);
   return row?.purged ?? 0;
 }

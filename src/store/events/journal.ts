@@ -1,5 +1,6 @@
 import type { EVENT_FAMILIES } from '../../core/events.ts';
 import { sql } from '../../core/sql.ts';
+import { MOVED } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** Upkeep of the journals: retention, heartbeats, held event families and gaps (0005_journal.sql). */
@@ -87,7 +88,7 @@ export async function leapJournals(db: Database, families: readonly Family[]): P
   const kinds = NUMBERED.filter((kind) => kind !== 'operator');
   await db.query(sql`SELECT gateway.leap_tenants(${LEAP}::bigint)`);
   const owners = await db.query<Pick<JournalOf, 'tenant'>>(
-    sql`SELECT tenant FROM platform.organization UNION SELECT tenant FROM gateway.journal_head ORDER BY tenant`,
+    sql`SELECT tenant FROM platform.organization UNION SELECT tenant FROM gateway.journal_head EXCEPT ${MOVED} ORDER BY tenant`,
   );
   let websites = 0;
   for (const { tenant } of owners) {

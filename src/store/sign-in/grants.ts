@@ -165,7 +165,10 @@ async function exchange(db: Database, call: Fragment): Promise<Exchanged | undef
  * are undefined when nothing ended, and for a token without a consent.
  */
 export interface TokenEnd extends Holder {
-  /** The base URL of the cell in which the organization of the token lives now. Nothing has ended here then. */
+  /**
+   * The base URL of the cell in which the organization of the token lives now. Nothing has ended here then. Undefined
+   * for a token that has already ended, because its holder has proved nothing.
+   */
   readonly movedTo?: string;
   readonly what: 'token' | 'consent' | 'nothing';
 }
@@ -199,8 +202,13 @@ export async function endToken(db: Database, by: Presenter, digest: Uint8Array):
       UPDATE gateway.consent c SET revoked_at = now(), revoked_because = 'client' FROM k, gateway.refresh_token r
        WHERE r.digest = ${digest} AND k.moved IS NULL AND c.id = r.consent_id AND c.credential_id = k.id AND c.revoked_at IS NULL
        RETURNING c.id
+    ), live AS (
+      SELECT FROM gateway.token t WHERE t.digest = ${digest} AND t.revoked_at IS NULL AND t.expires_at > now() UNION ALL
+      SELECT FROM gateway.refresh_token r JOIN gateway.consent c ON c.id = r.consent_id
+       WHERE r.digest = ${digest} AND r.expires_at > now() AND c.revoked_at IS NULL AND c.expires_at > now()
     )
-    SELECT k.id AS credential, k.moved, coalesce((SELECT c.id FROM c), (SELECT t.consent_id FROM t)) AS consent,
+    SELECT k.id AS credential, CASE WHEN EXISTS (SELECT FROM live) THEN k.moved END AS moved,
+           coalesce((SELECT c.id FROM c), (SELECT t.consent_id FROM t)) AS consent,
            CASE WHEN EXISTS (SELECT FROM t) THEN 'token' WHEN EXISTS (SELECT FROM c) THEN 'consent' ELSE 'nothing' END AS what
       FROM k`);
   if (!('url' in by) && !row?.credential) return undefined;

@@ -1,4 +1,5 @@
 import { sql } from '../../core/sql.ts';
+import { asMachine } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 import { lease, type TaskState } from './tasks.ts';
 
@@ -11,7 +12,7 @@ export async function renewTasks(db: Database, ids: readonly string[]): Promise<
   const rows = await db.query<{ id: string; state: TaskState }>(sql`
     WITH renewed AS (
       UPDATE gateway.task t SET lease_until = now() + ${lease}
-       WHERE t.id IN (SELECT k.id FROM gateway.task k WHERE ${open} FOR UPDATE SKIP LOCKED)
+       WHERE t.id IN (SELECT k.id FROM gateway.task k WHERE ${open} AND ${asMachine} FOR UPDATE SKIP LOCKED)
       RETURNING t.id, t.state)
     SELECT r.id, r.state FROM renewed r
     UNION ALL
@@ -38,7 +39,7 @@ export async function changedTasks(
 export async function withdrawTasks(db: Database, owner: string, ids: readonly string[]): Promise<void> {
   await db.query(sql`
     DELETE FROM gateway.task k
-     WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working')`);
+     WHERE k.id = ANY(${ids}::text[]) AND k.owner = ${owner} AND k.state IN ('submitted', 'working') AND ${asMachine}`);
 }
 
 /** Ends the unfinished tasks of a process that stops, as if the process were lost. */
@@ -46,7 +47,7 @@ export async function releaseTasks(db: Database, owner: string, ids: readonly st
   await db.query(sql`
     UPDATE gateway.task t SET state = 'failed', failure = t.lost_as,
            state_at = date_trunc('milliseconds', clock_timestamp()), lease_until = NULL
-     WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working')`);
+     WHERE t.id = ANY(${ids}::text[]) AND t.owner = ${owner} AND t.state IN ('submitted', 'working') AND ${asMachine}`);
 }
 
 /** Ends tasks of lost processes and deletes expired tasks, at most `n` of each kind. Returns both numbers. */

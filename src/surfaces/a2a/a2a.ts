@@ -29,7 +29,7 @@ import { namedIn } from './content.ts';
 import { type A2aEra, eraOf } from './eras.ts';
 import { type A2aRequest, type A2aServices, requestHandler } from './handler.ts';
 import { complete, faultOf, LAPSED, type RpcFault } from './refusals.ts';
-import { STREAM_TYPE, Stream, Streams, type StreamTimings } from './streams.ts';
+import { STREAM_TYPE, Stream, type Streams } from './streams.ts';
 
 const JSON_TYPE = 'application/json';
 /** Methods that answer with an event stream. Clients call them with the Accept header of one. */
@@ -51,7 +51,8 @@ const IDLE_TIMEOUT = 45_000;
 
 export interface A2aOptions extends A2aServices {
   readonly baseUrl: string;
-  readonly streamTimings?: Partial<StreamTimings>;
+  /** The streams of the whole process. Their bounds count all hosts. */
+  readonly streams: Streams;
 }
 
 type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
@@ -61,9 +62,8 @@ type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
  * SDK decodes the message and runs the method. The order of the checks: repeated headers, method, URL, bearer, other
  * headers, body, version, params.
  */
-export function a2aSurface(corridor: Corridor, { baseUrl, streamTimings, ...services }: A2aOptions): RequestHandler {
+export function a2aSurface(corridor: Corridor, { baseUrl, streams, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
-  const streams = new Streams(corridor, streamTimings);
 
   return (request, response, { requestId, record }) => {
     const at = atEndpoint(request, '/a2a');

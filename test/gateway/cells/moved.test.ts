@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { digestOf } from '../../../src/auth/tokens.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { clearOldMessages } from '../../../src/privacy/retention.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
@@ -107,6 +108,32 @@ describe('a moved organization', () => {
     await move(null);
     expect((await refreshHosted(gateway, hosted)).status).toBe(200);
     expect((await token(gateway, client, refreshing(refresh))).status).toBe(200);
+  });
+
+  it('tells the new address of no ended token to a client by URL that revokes it', async () => {
+    const person = (await newPerson(gateway)).email;
+    const connected = () => connect(gateway, documents.serve(`/${randomUUID()}.json`), person);
+    const [revoked, expired] = [await connected(), await connected()];
+    const revoke = ({ client: client_id }: typeof revoked, given: string): Promise<Answer> =>
+      post(gateway, '/oauth/revoke', { token: given, client_id });
+    expect((await revoke(revoked, revoked.refresh)).status).toBe(200);
+    const { sql } = database;
+    for (const digest of [expired.refresh, expired.access].map(digestOf)) {
+      await sql`UPDATE gateway.refresh_token SET expires_at = now() WHERE digest = ${digest}`;
+      await sql`UPDATE gateway.token SET expires_at = now() WHERE digest = ${digest}`;
+    }
+    const before = await revoke(revoked, revoked.refresh);
+    await move();
+    for (const [one, given] of [
+      [revoked, revoked.refresh],
+      [revoked, revoked.access],
+      [expired, expired.refresh],
+      [expired, expired.access],
+    ] as const) {
+      const { status, text } = await revoke(one, given);
+      expect([status, text]).toEqual([before.status, before.text]);
+    }
+    await move(null);
   });
 
   it('refuses a handshake, which keeps its ticket, and ends open sockets', async () => {

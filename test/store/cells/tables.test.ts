@@ -99,8 +99,7 @@ it('work for many organizations leaves held rows as they are', async () => {
     SELECT p.oid::regproc::text AS name FROM pg_proc p 
      WHERE p.prosrc LIKE '%set_config(''gateway.machine'', ''on'', true)%' ORDER BY 1`;
   expect(rows.map(({ name }) => name)).toEqual([
-    'gateway.claim_deliveries',
-    'gateway.settle_webhooks',
-    'gateway.source_take',
+    ...['gateway.claim_deliveries', 'gateway.delete_tasks', 'gateway.erase_outcomes', 'gateway.interrupt_tasks'],
+    ...['gateway.settle_webhooks', 'gateway.source_take', 'gateway.take_lapsed', 'gateway.write_back_begin'],
   ]);
 });

@@ -15,6 +15,7 @@ import { DATA_ACCESS, SCOPES } from '../../../src/core/scopes.ts';
 import { loadSkills } from '../../../src/gateway/load.ts';
 import { a2aSurface } from '../../../src/surfaces/a2a/a2a.ts';
 import { signedCard } from '../../../src/surfaces/a2a/signed-card.ts';
+import { Streams } from '../../../src/surfaces/a2a/streams.ts';
 import { a2aClients } from '../../../src/surfaces/docs/clients.ts';
 import { publicApp } from '../../../src/surfaces/http/app.ts';
 import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
@@ -332,7 +333,9 @@ describe('the SDK’s own client', () => {
       otherwise: (request, response) => app?.(request, response),
     });
     origin = `http://127.0.0.1:${server.port}`;
-    handlers.push(a2aSurface(gateway.corridor, { baseUrl: origin, tasks, skills }));
+    handlers.push(
+      a2aSurface(gateway.corridor, { baseUrl: origin, tasks, skills, streams: new Streams(gateway.corridor) }),
+    );
     app = publicApp({
       baseUrl: origin,
       openapi: () => ({}),

@@ -3,6 +3,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSkills } from '../../../src/gateway/load.ts';
 import { a2aSurface } from '../../../src/surfaces/a2a/a2a.ts';
+import { Streams } from '../../../src/surfaces/a2a/streams.ts';
 import { startServer } from '../../../src/surfaces/http/server.ts';
 import { openTasks } from '../../../src/tasks/tasks.ts';
 import type { Answer } from '../../support/answer.ts';
@@ -55,7 +56,7 @@ async function full() {
         baseUrl: BASE_URL,
         tasks,
         skills,
-        streamTimings: { check: 20 },
+        streams: new Streams(gateway.corridor, { check: 20 }),
       }),
     ],
     otherwise: (_, response) => response.writeHead(404).end(),

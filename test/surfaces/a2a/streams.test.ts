@@ -80,7 +80,16 @@ async function replica(
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),
-    handlers: [through(a2aSurface(gateway.corridor, { baseUrl: BASE_URL, tasks, skills, streamTimings }))],
+    handlers: [
+      through(
+        a2aSurface(gateway.corridor, {
+          baseUrl: BASE_URL,
+          tasks,
+          skills,
+          streams: new Streams(gateway.corridor, streamTimings),
+        }),
+      ),
+    ],
     otherwise: (_, response) => response.writeHead(404).end(),
   });
   return { port: server.port, tasks, close: () => Promise.all([server.close(), tasks.stop()]) };

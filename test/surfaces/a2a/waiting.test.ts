@@ -5,6 +5,7 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadSkills } from '../../../src/gateway/load.ts';
 import { a2aSurface } from '../../../src/surfaces/a2a/a2a.ts';
+import { Streams } from '../../../src/surfaces/a2a/streams.ts';
 import { startServer } from '../../../src/surfaces/http/server.ts';
 import { openTasks } from '../../../src/tasks/tasks.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
@@ -37,7 +38,9 @@ async function hasty() {
     port: 0,
     tls: undefined,
     log: pino({ level: 'silent' }),
-    handlers: [a2aSurface(gateway.corridor, { baseUrl: BASE_URL, tasks, skills })],
+    handlers: [
+      a2aSurface(gateway.corridor, { baseUrl: BASE_URL, tasks, skills, streams: new Streams(gateway.corridor) }),
+    ],
     otherwise: (_, response) => response.writeHead(404).end(),
     timeouts: {
       headersTimeout: 10_000,
