@@ -20,6 +20,7 @@ import {
   UPKEEP_LIMIT,
   unentitledPeople,
   unfinishedImports,
+  unfinishedMoves,
   unknownReceipts,
   unpermittedEndpoints,
   unrecordedNotes,
@@ -175,6 +176,12 @@ const CHECKS: readonly Check[] = [
     'warning',
     'interrupted imports, or imports without all receipts; finish these imports with import --resume',
     unfinishedImports,
+  ),
+  counting(
+    'moves',
+    'warning',
+    'moves of organizations that have not ended, while the source keeps WAL; give organization move again, or --abandon it',
+    unfinishedMoves,
   ),
   counting(
     'sources',

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { revokeCredential } from '../../src/auth/issue.ts';
 import { newSecret } from '../../src/auth/tokens.ts';
 import { demoAccess } from '../../src/cli/demo.ts';
@@ -27,7 +27,7 @@ const finding = (check: string, severity: string, count: number, detail: string)
 test('a store in order has none', async () => {
   expect(await gateway('doctor')).toMatchObject({
     code: 0,
-    stdout: `23 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
+    stdout: `24 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
   });
 });
 
@@ -181,6 +181,13 @@ describe('a planted defect', () => {
       await db.script(defect);
       expect(await findings()).toEqual(finding('effects', 'error', 1, 'web_1_1: notes written without'));
     });
+  });
+
+  it('says that a move has not ended', async () => {
+    const { sql } = database;
+    await sql`INSERT INTO gateway.move (tenant, phase, base_url, peer) VALUES (1, 'copying', 'https://cell2.example.com', 'x')`;
+    expect(await findings()).toEqual(finding('moves', 'warning', 1, 'have not ended'));
+    await sql`DELETE FROM gateway.move`;
   });
 
   describe('tasks', () => {

@@ -143,16 +143,22 @@ BEGIN
      'WHERE l.expires_at <= now() AND gateway.credential_moved_to(l.credential_id) IS NULL ORDER BY'),
     ('gateway.retention_turn(bigint[])', 'WHERE o.keep_messages_days IS NOT NULL AND gateway.retention_due(x)',
      'WHERE o.keep_messages_days IS NOT NULL AND o.moved_to IS NULL AND gateway.retention_due(x)'),
-    ('gateway.redeem_hosted(text,bytea,text,text,text,bytea,bytea,interval)', '  SELECT * INTO c FROM gateway.consent n',
+    -- Only what would get tokens learns where the organization lives.
+    ('gateway.redeem_hosted(text,bytea,text,text,text,bytea,bytea,interval)', '  answer := gateway.redeem_code(',
      '  IF gateway.credential_moved_to(k.id) IS NOT NULL THEN
+    IF c.revoked_at IS NOT NULL OR c.code_used_at IS NOT NULL OR least(c.code_expires_at, c.expires_at) <= now()
+       OR c.redirect_uri <> p_redirect_uri OR c.code_challenge <> p_challenge THEN RETURN ''{"refused": "invalid_grant"}''; END IF;
     RETURN json_build_object(''refused'', ''organization_moved'', ''to'', gateway.credential_moved_to(k.id), ''credential'', k.id);
   END IF;
-  SELECT * INTO c FROM gateway.consent n'),
-    ('gateway.rotate_hosted(text,bytea,text,text[],bytea,bytea,bytea,interval)', '  SELECT n.* INTO c FROM gateway.refresh_token t',
+  answer := gateway.redeem_code('),
+    ('gateway.rotate_hosted(text,bytea,text,text[],bytea,bytea,bytea,interval)', '  known := jsonb_build_object(',
      '  IF gateway.credential_moved_to(k.id) IS NOT NULL THEN
+    IF c.revoked_at IS NOT NULL OR c.expires_at <= now() OR NOT EXISTS (
+         SELECT FROM gateway.refresh_token r WHERE r.digest = p_token AND r.used_at IS NULL AND r.expires_at > now())
+    THEN RETURN ''{"refused": "invalid_grant"}''; END IF;
     RETURN json_build_object(''refused'', ''organization_moved'', ''to'', gateway.credential_moved_to(k.id), ''credential'', k.id);
   END IF;
-  SELECT n.* INTO c FROM gateway.refresh_token t')
+  known := jsonb_build_object(')
   ) v (name, old, new) LOOP
     was := pg_get_functiondef(f.name::regprocedure);
     IF (length(was) - length(replace(was, f.old, ''))) <> length(f.old) THEN

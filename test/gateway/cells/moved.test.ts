@@ -110,7 +110,7 @@ describe('a moved organization', () => {
     expect((await token(gateway, client, refreshing(refresh))).status).toBe(200);
   });
 
-  it('tells the new address of no ended token to a client by URL that revokes it', async () => {
+  it('tells the new address of no ended token to a client by URL that revokes or refreshes it', async () => {
     const person = (await newPerson(gateway)).email;
     const connected = () => connect(gateway, documents.serve(`/${randomUUID()}.json`), person);
     const [revoked, expired] = [await connected(), await connected()];
@@ -133,6 +133,8 @@ describe('a moved organization', () => {
       const { status, text } = await revoke(one, given);
       expect([status, text]).toEqual([before.status, before.text]);
     }
+    for (const one of [revoked, expired])
+      expect(await refreshHosted(gateway, one)).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
     await move(null);
   });
 

@@ -70,6 +70,13 @@ it('a target that has lost its data after the commit is told, and the rows at th
   await target.sql`DELETE FROM platform.organization WHERE tenant = 1`;
   expect(await move(cells)).toMatchObject({ code: 1, stderr: expect.stringContaining('has lost data') });
   expect(await source.sql`SELECT FROM gateway.move WHERE NOT cleared AND keep_until IS NULL`).toHaveLength(1);
+  // As docs/move-organization.md says.
+  await source.sql`UPDATE gateway.move m SET phase = 'copying' FROM platform.organization o
+     WHERE o.tenant = m.tenant AND o.external_id = 'larkspur'`;
+  await source.sql`UPDATE platform.organization SET moved_to = NULL WHERE external_id = 'larkspur'`;
+  await source.sql`UPDATE platform.contact SET name = 'Written again' WHERE (tenant, site, id) = (1, 1, 1)`;
+  expect(await abandonFrom(source, target)).toMatchObject({ code: 0 });
+  expect(await leftovers(cells)).toEqual([]);
   expect(await messages(source)).toBe(2_271);
 }, 120_000);
 
