@@ -211,7 +211,11 @@ async function holdUntilMoved({ sides, say }: MoveOptions, mustHoldCommand: () =
       return await hold(sides, counted);
     } catch (error) {
       if (!(error instanceof HoldOver || error instanceof StoreUnreachable)) throw error;
-      if ((await reaching(() => readMove(sides.source, sides.tenant)))?.phase === 'moved') throw error;
+      if ((await reaching(() => readMove(sides.source, sides.tenant)))?.phase === 'moved')
+        throw new Refused(
+          'The organization has left this cell, but a connection was lost before it was open in the other one. Run the command again at once: until then, no cell serves the organization.',
+          { cause: error },
+        );
       left--;
       const why = error instanceof HoldOver ? error.message : 'a PostgreSQL was away';
       if (left === 0)
