@@ -79,6 +79,23 @@ describe('a moved organization', () => {
     for (const [where, ask] of Object.entries(asks)) expect((await ask()).status, where).toBe(200);
   });
 
+  it('answers 503 while an organization is arriving, which its own URL would send in a circle', async () => {
+    const { token: bearer } = await gateway.issue();
+    await move();
+    await database.sql`INSERT INTO gateway.move (tenant, phase, base_url, peer)
+      SELECT tenant, 'arriving', ${THERE}, 'x' FROM platform.organization WHERE external_id = 'larkspur'`;
+    const arriving = await gateway.ask('/api/v1/websites', { token: bearer });
+    expect([arriving.status, arriving.body.code, arriving.headers['retry-after']]).toEqual([
+      503,
+      'service_unavailable',
+      '1',
+    ]);
+    // Coming back to a cell where it lived before, it still lives in the other one.
+    await database.sql`UPDATE gateway.move SET returns = true`;
+    expectMoved(await gateway.ask('/api/v1/websites', { token: bearer }), 'returning');
+    await database.sql`DELETE FROM gateway.move`;
+  });
+
   it('tells only a caller at an address of the credential', async () => {
     const { token: bearer, credential } = await gateway.issue();
     await database.sql`UPDATE gateway.credential SET allow_ip = '{203.0.113.0/24}' WHERE id = ${credential}`;

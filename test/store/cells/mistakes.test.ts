@@ -14,6 +14,7 @@ import {
   organizationCommand,
 } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
+import { KEYS } from '../../support/keys.ts';
 
 /** What an operator can do wrong with a move, or what a disk can do to it, costs no row of a living organization. */
 let cells: Cells;
@@ -78,6 +79,18 @@ it('a target that has lost its data after the commit is told, and the rows at th
   expect(await abandonFrom(source, target)).toMatchObject({ code: 0 });
   expect(await leftovers(cells)).toEqual([]);
   expect(await messages(source)).toBe(2_271);
+}, 120_000);
+
+it('a first erasure during the copy stops the hold, because its key is another one at the target', async () => {
+  const { source, target } = cells;
+  expect((await moveUntil(cells, 'guarded')).signal).toBe('SIGKILL');
+  await source.sql`INSERT INTO gateway.suppression_key (sealed) VALUES (${KEYS.seal('suppression', 'one')})`;
+  await source.sql`INSERT INTO gateway.suppression (tenant, digest) VALUES (1, ${Buffer.alloc(32)})`;
+  expect(await move(cells)).toMatchObject({ code: 1, stderr: expect.stringContaining('different suppression keys') });
+  expect(await source.sql`SELECT moved_to FROM platform.organization WHERE tenant = 1`).toEqual([{ moved_to: null }]);
+  await source.sql`UPDATE platform.contact SET name = 'Written again' WHERE (tenant, site, id) = (1, 1, 1)`;
+  await target.sql`INSERT INTO gateway.suppression_key (sealed) VALUES (${KEYS.seal('suppression', 'one')})`;
+  expect(await move(cells)).toMatchObject({ code: 0 });
 }, 120_000);
 
 it('rows that were not compared are kept until the command is run once more', async () => {

@@ -162,104 +162,108 @@ class Writer {
   }
 }
 
-it('under load: nothing is lost or doubled, the others do not wait, and all works at the target', async () => {
-  const { source, target } = gateways;
-  const subscribed = await call(
-    source,
-    '/api/v1/subscriptions',
-    mover?.token ?? '',
-    undefined,
-    definition(['web_1_1']),
-  );
-  const { subscription, cursor } = JSON.parse(subscribed.text);
-  const writers = [
-    new Writer('moving', mover?.token ?? '', 'vis_1_1_1', [source, target]),
-    new Writer('staying', other?.token ?? '', 'vis_2_1_1', [source]),
-  ] as const;
-  const [moving, staying] = writers;
-  for (const one of writers) one.start();
-  await pause(1_000);
-  // On a busy machine, calls take long without a move, too.
-  const usual = staying.longest;
-  const moved = await move(cells);
-  await pause(1_500);
-  for (const one of writers) await one.end();
-  expect(moved, moved.stderr).toMatchObject({ code: 0 });
-  const document = JSON.parse(moved.stdout);
-  process.stdout.write(
-    `${moved.stdout}others: longest ${staying.longest.toFixed(0)} ms, ${staying.acknowledged.size} notes; ` +
-      `moving: ${moving.acknowledged.size} notes, silence ${moving.silence.toFixed(0)} ms, refused ${JSON.stringify([...moving.refused])}\n`,
-  );
-  expect(document).toMatchObject({ digests_equal: true, base_url: BASE_URL });
-  expect(document.hold_ms).toBeLessThan(5_000);
-  expect([...staying.refused]).toEqual([]);
-  expect(staying.unended).toEqual([]);
-  expect(staying.tasks.length).toBeGreaterThan(5);
-  expect(staying.failed).toEqual([]);
-  expect(moving.failed.length, moving.failed.join()).toBeLessThanOrEqual(1);
-  const tasks = await cells.target.sql`SELECT DISTINCT message FROM gateway.task WHERE state = 'completed'`;
-  expect(tasks).toHaveLength(moving.tasks.length);
-  expect(staying.longest).toBeLessThan(500 + usual);
-  expect([...moving.refused.keys()].filter((status) => ![401, 421, 503].includes(status))).toEqual([]);
+it(
+  'under load: nothing is lost or doubled, the others do not wait, and all works at the target',
+  async () => {
+    const { source, target } = gateways;
+    const subscribed = await call(
+      source,
+      '/api/v1/subscriptions',
+      mover?.token ?? '',
+      undefined,
+      definition(['web_1_1']),
+    );
+    const { subscription, cursor } = JSON.parse(subscribed.text);
+    const writers = [
+      new Writer('moving', mover?.token ?? '', 'vis_1_1_1', [source, target]),
+      new Writer('staying', other?.token ?? '', 'vis_2_1_1', [source]),
+    ] as const;
+    const [moving, staying] = writers;
+    for (const one of writers) one.start();
+    await pause(1_000);
+    // On a busy machine, calls take long without a move, too.
+    const usual = staying.longest;
+    const moved = await move(cells);
+    await pause(1_500);
+    for (const one of writers) await one.end();
+    expect(moved, moved.stderr).toMatchObject({ code: 0 });
+    const document = JSON.parse(moved.stdout);
+    process.stdout.write(
+      `${moved.stdout}others: longest ${staying.longest.toFixed(0)} ms, ${staying.acknowledged.size} notes; ` +
+        `moving: ${moving.acknowledged.size} notes, silence ${moving.silence.toFixed(0)} ms, refused ${JSON.stringify([...moving.refused])}\n`,
+    );
+    expect(document).toMatchObject({ digests_equal: true, base_url: BASE_URL });
+    expect(document.hold_ms).toBeLessThan(5_000);
+    expect([...staying.refused]).toEqual([]);
+    expect(staying.unended).toEqual([]);
+    expect(staying.tasks.length).toBeGreaterThan(5);
+    expect(staying.failed).toEqual([]);
+    expect(moving.failed.length, moving.failed.join()).toBeLessThanOrEqual(1);
+    const tasks = await cells.target.sql`SELECT DISTINCT message FROM gateway.task WHERE state = 'completed'`;
+    expect(tasks).toHaveLength(moving.tasks.length);
+    expect(staying.longest).toBeLessThan(500 + usual);
+    expect([...moving.refused.keys()].filter((status) => ![401, 421, 503].includes(status))).toEqual([]);
 
-  // Every acknowledged note is there once, none of another organization.
-  const notes = await cells.target.sql<{ text: string; n: number }[]>`
+    // Every acknowledged note is there once, none of another organization.
+    const notes = await cells.target.sql<{ text: string; n: number }[]>`
     SELECT text, count(*)::integer AS n FROM platform.note WHERE text LIKE 'moving-%' GROUP BY text`;
-  expect(notes.filter(({ n }) => n > 1)).toEqual([]);
-  expect(new Set(notes.map(({ text }) => text))).toEqual(new Set(moving.acknowledged.keys()));
-  expect(moving.acknowledged.size).toBeGreaterThan(50);
-  expect(await cells.target.sql`SELECT tenant FROM platform.note WHERE tenant <> 1`).toHaveLength(0);
-  const stayed = await cells.source.sql<{ n: number }[]>`
+    expect(notes.filter(({ n }) => n > 1)).toEqual([]);
+    expect(new Set(notes.map(({ text }) => text))).toEqual(new Set(moving.acknowledged.keys()));
+    expect(moving.acknowledged.size).toBeGreaterThan(50);
+    expect(await cells.target.sql`SELECT tenant FROM platform.note WHERE tenant <> 1`).toHaveLength(0);
+    const stayed = await cells.source.sql<{ n: number }[]>`
     SELECT count(*)::integer AS n FROM platform.note WHERE text LIKE 'staying-%'`;
-  expect(stayed).toEqual([{ n: staying.acknowledged.size }]);
+    expect(stayed).toEqual([{ n: staying.acknowledged.size }]);
 
-  // A repeated key has its answer, an old cursor continues, and the webhook gets what it has not got, under its secret.
-  for (const [key, text] of [...moving.acknowledged].filter((_, i) => i % 20 === 0)) {
-    const { path, body } = restOf(note(key, 'vis_1_1_1'));
-    expect(await call(target, path, mover?.token ?? '', key, body)).toMatchObject({
-      status: 200,
-      text,
-      replayed: true,
-    });
-  }
-  let pulled = 0;
-  for (let after: string = cursor, more = true; more; ) {
-    const query = `subscription_id=${subscription.subscription_id}&after=${encodeURIComponent(after)}&limit=100`;
-    const page = JSON.parse((await call(target, `/api/v1/events?${query}`, mover?.token ?? '')).text);
-    pulled += page.events.length;
-    after = page.next_cursor;
-    more = page.events.length > 0;
-  }
-  const [head] = await cells.target.sql<{ n: number; gaps: number }[]>`
+    // A repeated key has its answer, an old cursor continues, and the webhook gets what it has not got, under its secret.
+    for (const [key, text] of [...moving.acknowledged].filter((_, i) => i % 20 === 0)) {
+      const { path, body } = restOf(note(key, 'vis_1_1_1'));
+      expect(await call(target, path, mover?.token ?? '', key, body)).toMatchObject({
+        status: 200,
+        text,
+        replayed: true,
+      });
+    }
+    let pulled = 0;
+    for (let after: string = cursor, more = true; more; ) {
+      const query = `subscription_id=${subscription.subscription_id}&after=${encodeURIComponent(after)}&limit=100`;
+      const page = JSON.parse((await call(target, `/api/v1/events?${query}`, mover?.token ?? '')).text);
+      pulled += page.events.length;
+      after = page.next_cursor;
+      more = page.events.length > 0;
+    }
+    const [head] = await cells.target.sql<{ n: number; gaps: number }[]>`
     SELECT count(*)::integer AS n, (max(position) - count(*))::integer AS gaps FROM gateway.journal WHERE (tenant, site) = (1, 1)`;
-  expect(head?.gaps).toBe(0);
-  expect(pulled).toBeGreaterThanOrEqual(moving.acknowledged.size);
-  const found = await call(target, '/api/v1/search?query=order', mover?.token ?? '');
-  expect(found.status).toBe(200);
-  expect(found.text).toMatch(/"results":\[\{"id":"[a-z]+_1_[12]_\d+"/);
-  const [due] = await cells.target.sql<{ n: number }[]>`
+    expect(head?.gaps).toBe(0);
+    expect(pulled).toBeGreaterThanOrEqual(moving.acknowledged.size);
+    const found = await call(target, '/api/v1/search?query=order', mover?.token ?? '');
+    expect(found.status).toBe(200);
+    expect(found.text).toMatch(/"results":\[\{"id":"[a-z]+_1_[12]_\d+"/);
+    const [due] = await cells.target.sql<{ n: number }[]>`
     SELECT count(DISTINCT event_id)::integer AS n FROM gateway.webhook_delivery WHERE NOT test`;
-  await until(() => new Set(receiver.got.map(({ id }) => id)).size >= moving.acknowledged.size);
-  expect(new Set(receiver.got.map(({ id }) => id)).size).toBe(due?.n);
-  expect(receiver.got.filter((got) => !verified(secret, got))).toEqual([]);
+    await until(() => new Set(receiver.got.map(({ id }) => id)).size >= moving.acknowledged.size);
+    expect(new Set(receiver.got.map(({ id }) => id)).size).toBe(due?.n);
+    expect(receiver.got.filter((got) => !verified(secret, got))).toEqual([]);
 
-  // The old cell knows where it lives, and nothing of the move is left.
-  expect(await cells.source.sql`SELECT moved_to FROM platform.organization ORDER BY tenant`).toEqual([
-    { moved_to: BASE_URL },
-    { moved_to: null },
-  ]);
-  expect(await leftovers(cells)).toEqual([]);
+    // The old cell knows where it lives, and nothing of the move is left.
+    expect(await cells.source.sql`SELECT moved_to FROM platform.organization ORDER BY tenant`).toEqual([
+      { moved_to: BASE_URL },
+      { moved_to: null },
+    ]);
+    expect(await leftovers(cells)).toEqual([]);
 
-  // When its days are over, upkeep deletes the rows at the source, and no row of the others.
-  const others = (): Promise<object[]> => cells.source.sql`
+    // When its days are over, upkeep deletes the rows at the source, and no row of the others.
+    const others = (): Promise<object[]> => cells.source.sql`
     SELECT (SELECT count(*) FROM platform.message WHERE tenant = 2) AS messages,
            (SELECT count(*) FROM gateway.journal WHERE tenant = 2 AND event_type NOT LIKE 'capture.%') AS receipts`;
-  const before = await others();
-  await cells.source.sql`UPDATE gateway.move SET keep_until = now()`;
-  await until(async () => (await cells.source.sql`SELECT FROM gateway.move`).length === 0, 60_000 + MESSAGES);
-  for (const { name } of partsOf('1').filter((one) => !one.copied))
-    expect(await cells.source.sql`SELECT FROM ${cells.source.sql(name)} WHERE tenant = 1 LIMIT 1`, name).toHaveLength(
-      0,
-    );
-  expect(await others()).toEqual(before);
-}, 240_000 + 2 * MESSAGES);
+    const before = await others();
+    await cells.source.sql`UPDATE gateway.move SET keep_until = now()`;
+    await until(async () => (await cells.source.sql`SELECT FROM gateway.move`).length === 0, 60_000 + MESSAGES);
+    for (const { name } of partsOf('1').filter((one) => !one.copied))
+      expect(await cells.source.sql`SELECT FROM ${cells.source.sql(name)} WHERE tenant = 1 LIMIT 1`, name).toHaveLength(
+        0,
+      );
+    expect(await others()).toEqual(before);
+  },
+  240_000 + 2 * MESSAGES,
+);
