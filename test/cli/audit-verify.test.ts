@@ -141,8 +141,9 @@ describe('a planted defect', () => {
     ],
     [
       'an unsealed record',
-      `INSERT INTO gateway.audit (time, organization_id, surface, operation, outcome, status, units, duration_ms)
-       VALUES (date_trunc('second', now() - interval '2 minutes'), 'org', 'cli', 'app create', 'ok', 200, 0, 1)`,
+      // A record of a command without keys would be sealed by a gateway meanwhile.
+      `INSERT INTO gateway.audit (time, organization_id, credential_id, surface, operation, outcome, status, units, duration_ms)
+       VALUES (date_trunc('second', now() - interval '2 minutes'), 'org', 'crd_7', 'rest', 'contact_get', 'ok', 200, 1, 1)`,
       ['unsealed'],
     ],
     [
