@@ -8,6 +8,7 @@ import { withStoreAt } from '../store/open/cell.ts';
 import { leadsTo } from '../store/open/server.ts';
 import type { CommandContext } from './context.ts';
 import { existingStore } from './existing-store.ts';
+import { findMoves } from './open-moves.ts';
 import { plain, table } from './output.ts';
 
 interface CellFinding {
@@ -32,6 +33,7 @@ interface ReadCell extends NamedCell {
   readonly facts: CellFacts;
   readonly sealed: Awaited<ReturnType<typeof cells.readSealed>>;
   readonly organizations: readonly cells.CellOrganization[];
+  readonly moves: Awaited<ReturnType<typeof findMoves>>;
 }
 
 /** `schema`: the version that this command knows. A store of another version is only named. */
@@ -39,8 +41,12 @@ async function readCell(db: Database, store: string, schema: number, own: boolea
   const version = await cells.schemaVersion(db);
   if (version !== schema) return { store, name: store, version };
   const facts = await readCellFacts(db);
-  const [sealed, organizations] = await Promise.all([cells.readSealed(db), cells.readCellOrganizations(db)]);
-  return { store, name: `cell ${facts.cell}`, version, own, facts, sealed, organizations };
+  const [sealed, organizations, moves] = await Promise.all([
+    cells.readSealed(db),
+    cells.readCellOrganizations(db),
+    findMoves(db),
+  ]);
+  return { store, name: `cell ${facts.cell}`, version, own, facts, sealed, organizations, moves };
 }
 
 export async function checkCells({ out, store, config }: CommandContext, addresses: readonly string[]): Promise<void> {
@@ -110,7 +116,7 @@ function versions(all: readonly NamedCell[]): CellFinding[] {
 }
 
 /** What a move needs of one cell. This store is the source of a move, and the others are targets. */
-function ofOne({ name, own, facts, sealed }: ReadCell, keys: Keyring): CellFinding[] {
+function ofOne({ name, own, facts, sealed, moves }: ReadCell, keys: Keyring): CellFinding[] {
   const found = (check: string, severity: CellFinding['severity'], detail: string): CellFinding[] => [
     { check, severity, cell: name, detail },
   ];
@@ -145,6 +151,7 @@ function ofOne({ name, own, facts, sealed }: ReadCell, keys: Keyring): CellFindi
             : `max_slot_wal_keep_size is ${slots} MB. A move that falls further behind must start over.`,
         )
       : []),
+    ...moves.flatMap(({ check, detail }) => found(check, 'warning', detail)),
     ...(facts.left > 0
       ? []
       : found('numbers', 'warning', 'No organization number is left. Add new organizations to another cell.')),

@@ -141,6 +141,13 @@ it('two moves of one organization', async () => {
   expect(JSON.parse((await move(cells)).stdout)).toMatchObject({ base_url: BASE_URL, digests_equal: null });
   // While the other organization is under way, it cannot be moved from the target, nor to a third cell.
   expect((await moveUntil(cells, 'copying', '2')).signal).toBe('SIGKILL');
+  const moves = (await findings(cells)).filter(({ check }) => check === 'move');
+  expect(moves.map(({ severity, detail }) => `${severity} ${detail}`)).toEqual([
+    expect.stringMatching(/^warning org_\w+ \(rosewood\) moves to .* Run `gateway organization move org_\w+ --to URL/),
+    expect.stringMatching(
+      /^warning org_\w+ \(rosewood\) arrives from another cell since 20.* in the cell that it leaves/,
+    ),
+  ]);
   await number(target, 1);
   const back = organizationCommand(['move', 'rosewood', '--to', source.url, '--base-url', BASE_URL, '--yes'], {
     DATABASE_URL: target.url,
