@@ -9,6 +9,7 @@ import { takeSource } from '../../../src/sources/follow/state.ts';
 import { endConsents } from '../../../src/store/administration/consents.ts';
 import { compareAll } from '../../../src/store/administration/sources.ts';
 import { eraseOutcomes, takeLapsed } from '../../../src/store/calls/ledger.ts';
+import { clearMoved } from '../../../src/store/cells/ends.ts';
 import { putGuards, takeGuards } from '../../../src/store/cells/guards.ts';
 import { partsOf } from '../../../src/store/cells/tables.ts';
 import { sqlState } from '../../../src/store/driver/errors.ts';
@@ -290,15 +291,16 @@ it('rows of organizations whose days are over are deleted, although those of ano
   const locking = await sql.reserve();
   await locking`BEGIN`;
   await locking`SELECT FROM platform.website WHERE tenant = 1 FOR UPDATE`;
-  const messages = async (): Promise<number> => {
-    job.wake();
-    return (await sql`SELECT FROM platform.message WHERE tenant = 1`).length;
-  };
-  await expect.poll(messages, { timeout: 60_000 }).toBe(0);
+  await job.stop();
+  while ((await clearMoved(db)) > 0);
+  await clearMoved(db);
   expect(await left()).toEqual([1]);
   await locking`ROLLBACK`;
   locking.release();
-  await expect.poll(left, { timeout: 60_000 }).toEqual([]);
+  const cleared = async (): Promise<unknown[]> => {
+    await clearMoved(db);
+    return left();
+  };
+  await expect.poll(cleared, { timeout: 60_000 }).toEqual([]);
   expect(await sql`SELECT FROM platform.website WHERE tenant = 1`).toHaveLength(0);
-  await job.stop();
 }, 180_000);
