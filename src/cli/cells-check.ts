@@ -1,11 +1,14 @@
 import { openGivenKeys } from '../auth/key-file.ts';
 import type { Keyring } from '../auth/keys.ts';
 import * as cells from '../store/administration/cells.ts';
+import { type CellNeed, LIKE, pairNeeds, sourceNeeds, targetNeeds } from '../store/cells/checks.ts';
+import { type CellFacts, readCellFacts } from '../store/cells/facts.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { withStoreAt } from '../store/open/cell.ts';
 import { leadsTo } from '../store/open/server.ts';
 import type { CommandContext } from './context.ts';
 import { existingStore } from './existing-store.ts';
+import { findMoves } from './open-moves.ts';
 import { plain, table } from './output.ts';
 
 interface CellFinding {
@@ -27,23 +30,23 @@ interface NamedCell {
 
 interface ReadCell extends NamedCell {
   readonly own: boolean;
-  readonly facts: cells.CellFacts;
-  readonly keys: cells.CellKeys;
+  readonly facts: CellFacts;
   readonly sealed: Awaited<ReturnType<typeof cells.readSealed>>;
   readonly organizations: readonly cells.CellOrganization[];
+  readonly moves: Awaited<ReturnType<typeof findMoves>>;
 }
 
 /** `schema`: the version that this command knows. A store of another version is only named. */
 async function readCell(db: Database, store: string, schema: number, own: boolean): Promise<ReadCell | NamedCell> {
   const version = await cells.schemaVersion(db);
   if (version !== schema) return { store, name: store, version };
-  const facts = await cells.readCellFacts(db);
-  const [keys, sealed, organizations] = await Promise.all([
-    cells.readCellKeys(db),
+  const facts = await readCellFacts(db);
+  const [sealed, organizations, moves] = await Promise.all([
     cells.readSealed(db),
     cells.readCellOrganizations(db),
+    findMoves(db),
   ]);
-  return { store, name: `cell ${facts.cell}`, version, own, facts, keys, sealed, organizations };
+  return { store, name: `cell ${facts.cell}`, version, own, facts, sealed, organizations, moves };
 }
 
 export async function checkCells({ out, store, config }: CommandContext, addresses: readonly string[]): Promise<void> {
@@ -113,12 +116,13 @@ function versions(all: readonly NamedCell[]): CellFinding[] {
 }
 
 /** What a move needs of one cell. This store is the source of a move, and the others are targets. */
-function ofOne({ name, own, facts, sealed }: ReadCell, keys: Keyring): CellFinding[] {
+function ofOne({ name, own, facts, sealed, moves }: ReadCell, keys: Keyring): CellFinding[] {
   const found = (check: string, severity: CellFinding['severity'], detail: string): CellFinding[] => [
     { check, severity, cell: name, detail },
   ];
-  const source = own ? 'error' : 'warning';
-  const target = own ? 'warning' : 'error';
+  const [leaves, arrives] = [sourceNeeds(facts), targetNeeds(facts)];
+  const now = lacking(own ? leaves : arrives, 'error', name);
+  const back = lacking(own ? arrives : leaves, 'warning', name);
   const unopened = sealed.filter((one) => keys.open(one.purpose, one.sealed) === undefined).length;
   const slots = facts.slotKeepsMegabytes;
   return [
@@ -136,15 +140,8 @@ function ofOne({ name, own, facts, sealed }: ReadCell, keys: Keyring): CellFindi
           'Nothing is encrypted in this store yet, so the check cannot tell whether its gateways have the same GATEWAY_KEYS. Compare the settings.',
         )
       : []),
-    ...(facts.walLevel === 'logical'
-      ? []
-      : found('wal_level', source, `wal_level is ${facts.walLevel}. Set wal_level = logical, and restart PostgreSQL.`)),
-    ...(facts.freeSlots > 0
-      ? []
-      : found('slots', source, 'No replication slot is free. Raise max_replication_slots, and restart PostgreSQL.')),
-    ...(facts.freeSenders > 0
-      ? []
-      : found('senders', source, 'No WAL sender is free. Raise max_wal_senders, and restart PostgreSQL.')),
+    ...now,
+    ...back.filter(({ detail }) => !now.some((one) => one.detail === detail)),
     ...(own
       ? found(
           'slot_keep',
@@ -154,35 +151,15 @@ function ofOne({ name, own, facts, sealed }: ReadCell, keys: Keyring): CellFindi
             : `max_slot_wal_keep_size is ${slots} MB. A move that falls further behind must start over.`,
         )
       : []),
-    ...(facts.replicates
-      ? []
-      : found(
-          'replication',
-          source,
-          `The role may not replicate. As a superuser, run: ALTER ROLE ${facts.role} REPLICATION;`,
-        )),
-    ...(facts.subscribes
-      ? []
-      : found(
-          'subscription',
-          target,
-          `The role may not make subscriptions. As a superuser, run: GRANT pg_create_subscription TO ${facts.role}; PostgreSQL 15 needs a superuser.`,
-        )),
-    ...(facts.logicalWorkers > 0
-      ? []
-      : found('workers', target, 'max_logical_replication_workers is 0. Set it to 4, and restart PostgreSQL.')),
-    ...(facts.synchronous
-      ? []
-      : found(
-          'synchronous_commit',
-          'error',
-          'synchronous_commit is off or local, so a crash can lose the end of a move. Set it to on.',
-        )),
+    ...moves.flatMap(({ check, detail }) => found(check, 'warning', detail)),
     ...(facts.left > 0
       ? []
       : found('numbers', 'warning', 'No organization number is left. Add new organizations to another cell.')),
   ];
 }
+
+const lacking = (needs: readonly CellNeed[], severity: CellFinding['severity'], cell: string): CellFinding[] =>
+  needs.filter(({ holds }) => !holds).map(({ check, sentence }) => ({ check, severity, cell, detail: sentence }));
 
 /** What two cells must have in common, and what they must not. */
 function between(one: ReadCell, other: ReadCell, keys: Keyring): CellFinding[] {
@@ -190,51 +167,28 @@ function between(one: ReadCell, other: ReadCell, keys: Keyring): CellFinding[] {
   const found = (check: string, severity: CellFinding['severity'], detail: string): CellFinding[] => [
     { check, severity, cell: both, detail },
   ];
-  if (one.facts.database === other.facts.database)
-    return found('store', 'error', 'Both addresses lead to one database. Name the store of another cell.');
-  const major = (cell: ReadCell): number => Number.parseInt(cell.facts.postgres, 10);
-  const [a, b] = [one, other].map(({ keys: { suppression } }) =>
-    suppression === null ? undefined : keys.open('suppression', suppression),
-  );
-  const erased = one.keys.suppression !== null && other.keys.suppression !== null;
-  const like = 'in the cell that has no use of its own yet, run `gateway migrate --like URL` with the URL of the other';
+  const [a, b] = [one.facts, other.facts];
+  const erased = [a, b].filter(({ suppressionKey }) => suppressionKey !== '').length;
+  const sameKey = (mine: string, theirs: string): boolean =>
+    keys.open('suppression', mine) === keys.open('suppression', theirs);
+  const lack = lacking(pairNeeds(a, b, erased === 2, sameKey), 'error', both);
+  if (lack.some(({ check }) => check === 'store')) return lack.slice(0, 1);
+  const major = ({ postgres }: CellFacts): number => Number.parseInt(postgres, 10);
   return [
-    ...(one.facts.cell === other.facts.cell
-      ? found('cell', 'error', 'Both stores have one cell number. Make one anew with another GATEWAY_CELL.')
-      : one.facts.from <= other.facts.to && other.facts.from <= one.facts.to
-        ? found(
-            'numbers',
-            'error',
-            'Both cells can give out the same organization number, because one has no range (docs/cells.md). Set the MAXVALUE of its sequence.',
-          )
-        : []),
-    ...(one.keys.ledger === other.keys.ledger
-      ? []
-      : found(
-          'ledger_key',
-          'error',
-          `The ledger keys differ, so a repeated Idempotency-Key would act again after a move. To mend it, ${like}.`,
-        )),
-    ...(erased && a !== b
-      ? found(
-          'suppression_key',
-          'error',
-          `The keys of suppressions differ, so imports would bring erased people back. To mend it, ${like}.`,
-        )
-      : []),
-    ...(!erased && one.keys.suppression !== other.keys.suppression
+    ...lack,
+    ...(erased === 1
       ? found(
           'suppression_key',
           'warning',
-          `People were erased in one cell only. Before an erasure in the other, ${like}.`,
+          `People were erased in one cell only. Do this before an erasure in the other. ${LIKE}`,
         )
       : []),
-    ...(major(one) === major(other)
+    ...(major(a) === major(b)
       ? []
       : found(
           'postgres',
           'note',
-          `PostgreSQL ${one.facts.postgres} and ${other.facts.postgres}: a move works from the older to the newer. Check its tests before one back.`,
+          `PostgreSQL ${a.postgres} and ${b.postgres}: a move works from the older to the newer. Check its tests before one back.`,
         )),
     ...organizations(one, other).flatMap(([check, detail]) => found(check, 'error', detail)),
   ];

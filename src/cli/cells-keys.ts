@@ -1,6 +1,7 @@
 import { openGivenKeys } from '../auth/key-file.ts';
 import { SuppressionSealed, sealedKey, takeSeal } from '../privacy/digests.ts';
 import * as cells from '../store/administration/cells.ts';
+import { readCellFacts } from '../store/cells/facts.ts';
 import { withStoreAt } from '../store/open/cell.ts';
 import type { CommandContext } from './context.ts';
 import { Refused } from './output.ts';
@@ -17,10 +18,10 @@ export async function takeKeys({ store, config }: CommandContext, address: strin
           ? 'The address of --like leads to a database that is no store of a gateway. Name the store of another cell.'
           : `The store of --like has schema version ${found}, and this one has ${version}. Use the same version of the gateway for both.`,
       );
-    return { facts: await cells.readCellFacts(other), keys: await cells.readCellKeys(other) };
+    return { facts: await readCellFacts(other), keys: await cells.readCellKeys(other) };
   });
-  const own = await cells.readCellFacts(slow);
-  if (own.database === theirs.facts.database)
+  const own = await readCellFacts(slow);
+  if (own.identity === theirs.facts.identity)
     throw new Refused('The address of --like leads to this store. Name the store of another cell.');
   if (own.cell === theirs.facts.cell)
     throw new Refused(

@@ -95,7 +95,7 @@ async function run(command: Command, { out, store, config }: CommandContext): Pr
       if (sealed.some((one) => keys?.open(one.purpose, one.sealed) === undefined)) throw new Refused(OTHER_KEYS);
     }
     if (given.dryRun === true) {
-      const plan = await moves.checkMove({ sides, sameRole: given.from === undefined });
+      const plan = await moves.checkMove(sides);
       out.result(
         { organization_id: id, dry_run: true, ...planned(plan, moves.COPY_RATE) },
         planText(plan, moves.COPY_RATE),
@@ -113,7 +113,7 @@ async function run(command: Command, { out, store, config }: CommandContext): Pr
     const progress = openProgress();
     const moved = await moves
       .moveOrganization({
-        ...{ sides, from: asLibpq(given.from ?? here), sameRole: given.from === undefined },
+        ...{ sides, from: asLibpq(given.from ?? here) },
         ...{ baseUrl: given.baseUrl, keepDays: given.keep },
         keepGiven: command.getOptionValueSource('keep') === 'cli',
         say: (line) => {

@@ -29,8 +29,9 @@ const PATIENCE = 3_000;
 
 /**
  * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
- * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens and consents that ended long ago, and rows of organizations that moved away. Sums audit records. Ends consents of
- * clients whose host is no longer trusted. Returns the number of changed rows.
+ * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens
+ * and consents that ended long ago. Sums audit records. Ends consents of clients whose host is no longer trusted. Returns
+ * the number of changed rows.
  */
 export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
   let changed = 0;
@@ -40,7 +41,6 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
   for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
   for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
   await forgetRemoved(db);
-  changed += await clearMoved(db);
   while (await sumAudit(db)) changed++;
   // While the replicas restart, one with the old list can still store a consent. So each round looks again.
   if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
@@ -59,4 +59,9 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
 }
 
 export const startUpkeep = (options: UpkeepOptions): PeriodicJob =>
-  new PeriodicJob({ every: EVERY, run: () => upkeep(options), onError: options.onError });
+  new PeriodicJob({
+    every: EVERY,
+    // Rows of organizations that moved away are deleted last: if that fails, all other work is done.
+    run: async () => (await upkeep(options)) + (await clearMoved(options.db)),
+    onError: options.onError,
+  });

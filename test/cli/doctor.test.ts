@@ -183,10 +183,35 @@ describe('a planted defect', () => {
     });
   });
 
-  it('says that a move has not ended', async () => {
+  it('says where a move stands, since when, and which command comes next', async () => {
     const { sql } = database;
-    await sql`INSERT INTO gateway.move (tenant, phase, base_url, peer) VALUES (1, 'copying', 'https://cell2.example.com', 'x')`;
-    expect(await findings()).toEqual(finding('moves', 'warning', 1, 'have not ended'));
+    const THERE = 'https://cell2.example.com';
+    await sql`INSERT INTO gateway.move (tenant, phase, base_url, peer, started_at) VALUES (1, 'copying', ${THERE}, 'x', '2026-11-28T10:00Z')`;
+    const [{ id = '' } = {}] = await sql<
+      { id: string }[]
+    >`SELECT public_id AS id FROM platform.organization WHERE tenant = 1`;
+    const again = `gateway organization move ${id} --to URL --base-url ${THERE}`;
+    const says = async (check: string, ...said: string[]): Promise<void> => {
+      const found = await findings();
+      expect(found).toEqual(finding(check, 'warning', 1, `${id} (larkspur)`));
+      for (const one of said) expect(found[0]?.detail).toContain(one);
+    };
+    await says('move', 'since 2026-11-28T10:00:00.000Z', 'its rows are being copied', again, '--abandon');
+    const command = await sql.reserve();
+    await command`SELECT pg_advisory_lock(hashtextextended('gateway.move command 1', 0))`;
+    await says('move', 'A command works on it: wait for its end.');
+    await command`SELECT pg_advisory_unlock_all()`;
+    command.release();
+    await sql`UPDATE gateway.move SET phase = 'holding', copied_at = now()`;
+    await says('move', 'its copy is complete and follows', again);
+    await sql`UPDATE gateway.move SET phase = 'moved', moved_at = '2026-11-28T11:00Z'`;
+    await says('move', 'on 2026-11-28T11:00:00.000Z', 'Perhaps no cell serves it', `At once, run \`${again}\``);
+    await sql`UPDATE gateway.move SET cleared = true`;
+    await says('kept_rows', 'on 2026-11-28T11:00:00.000Z', 'its rows stay here', `${again} --keep 7`);
+    await sql`UPDATE gateway.move SET keep_until = now() + interval '7 days'`;
+    expect(await findings()).toEqual([]);
+    await sql`UPDATE gateway.move SET phase = 'arriving', moved_at = NULL, cleared = false`;
+    await says('move', 'arrives from another cell since 2026-11-28T10', 'in the cell that it leaves');
     await sql`DELETE FROM gateway.move`;
   });
 

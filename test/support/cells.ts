@@ -29,26 +29,25 @@ const databaseOf = (url: string): Database =>
 
 /** Two cells with the same ledger key. The source has the demo's organization (1), and a copy of it (2). */
 export async function openCells(): Promise<Cells> {
-  const [source, target] = await Promise.all([cell(), cell()]);
+  const [source, target] = await Promise.all([cell(1), cell(2)]);
   const db = databaseOf(source.url);
   await importRecords(db, demoRecords(new Date(DEMO_NOW)), {});
   await importRecords(db, renamed(demoRecords(new Date(DEMO_NOW))), {});
   await db.close();
   const [row] = await source.sql<{ key: Buffer }[]>`SELECT key FROM gateway.ledger_key`;
   await target.sql`UPDATE gateway.ledger_key SET key = ${row?.key ?? Buffer.alloc(32)}`;
-  await number(target, 2);
   return { source, target };
 }
 
 /** The number of a cell. A gateway compares it with its setting when it starts. */
 export const number = ({ sql }: Cell, n: number): Promise<unknown> => sql`UPDATE gateway.cell SET number = ${n}`;
 
-async function cell(): Promise<Cell> {
+async function cell(n: number): Promise<Cell> {
   const cluster = await openCluster({ wal_level: 'logical' });
   await cluster.sql('postgres').unsafe(`CREATE DATABASE ${DATABASE}`);
   const url = cluster.url(DATABASE);
   const db = databaseOf(url);
-  await migrate(db);
+  await migrate(db, n);
   await db.close();
   return { cluster, url, sql: cluster.sql(DATABASE) };
 }
@@ -85,6 +84,12 @@ export const SECRET = `test:${Buffer.alloc(32, 7).toString('base64')}`;
 export const organizationCommand = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
   run('src/main.js', ['organization', ...args], { GATEWAY_KEYS: SECRET, ...env });
 
+/** The findings of `gateway cells check` at the source. */
+export async function findings({ source, target }: Cells): Promise<Record<'check' | 'severity' | 'detail', string>[]> {
+  const env = { GATEWAY_KEYS: SECRET, DATABASE_URL: source.url };
+  return JSON.parse((await run('src/main.js', ['cells', 'check', target.url, '--json'], env)).stdout).findings;
+}
+
 /** Moves the demo's organization with the command. */
 export const move = ({ source, target }: Cells, ...more: readonly string[]): Promise<Ended> =>
   organizationCommand(['move', 'larkspur', '--to', target.url, '--base-url', BASE_URL, '--yes', '--json', ...more], {
@@ -100,7 +105,7 @@ export async function leftovers({ source, target }: Cells): Promise<string[]> {
   const found: string[] = [];
   for (const [side, { sql }] of Object.entries({ source, target })) {
     const rows = await sql<{ what: string }[]>`
-      SELECT 'slot ' || slot_name AS what FROM pg_replication_slots
+      SELECT 'slot ' || slot_name AS what FROM pg_replication_slots WHERE slot_type = 'logical'
       UNION ALL SELECT 'publication ' || pubname FROM pg_publication
       UNION ALL SELECT 'subscription ' || subname FROM pg_subscription
       UNION ALL SELECT 'trigger on ' || tgrelid::regclass FROM pg_trigger WHERE tgname LIKE '0\\_move%'`;

@@ -56,54 +56,6 @@ export interface CellOrganization {
   readonly moved_to: string | null;
 }
 
-/** What two cells must agree about, and what a move needs. */
-export interface CellFacts {
-  readonly cell: number;
-  readonly postgres: string;
-  /** Two addresses of one database have the same. */
-  readonly database: string;
-  /** Numbers of new organizations: the first and the last, and how many are left. */
-  readonly from: number;
-  readonly to: number;
-  readonly left: number;
-  readonly erased: boolean;
-  readonly walLevel: string;
-  readonly freeSlots: number;
-  readonly freeSenders: number;
-  /** In megabytes. -1: without limit. */
-  readonly slotKeepsMegabytes: number;
-  readonly logicalWorkers: number;
-  readonly synchronous: boolean;
-  readonly standbys: string;
-  /** The role, as an SQL identifier. */
-  readonly role: string;
-  readonly replicates: boolean;
-  readonly subscribes: boolean;
-}
-
-export async function readCellFacts(db: Database): Promise<CellFacts> {
-  const [row] = await db.read<CellFacts>(sql`
-    SELECT (SELECT number FROM gateway.cell) AS cell, current_setting('server_version') AS postgres,
-           (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
-           s.seqmin::float8 AS from, s.seqmax::float8 AS to,
-           (s.seqmax - coalesce(pg_sequence_last_value(s.seqrelid), s.seqmin - 1))::float8 AS left,
-           EXISTS (SELECT FROM gateway.suppression) AS erased, current_setting('wal_level') AS "walLevel",
-           current_setting('max_replication_slots')::integer - (SELECT count(*)::integer FROM pg_replication_slots) AS "freeSlots",
-           current_setting('max_wal_senders')::integer - (SELECT count(*)::integer FROM pg_stat_replication) AS "freeSenders",
-           (SELECT setting::integer FROM pg_settings WHERE name = 'max_slot_wal_keep_size') AS "slotKeepsMegabytes",
-           least(current_setting('max_logical_replication_workers')::integer,
-                 current_setting('max_worker_processes')::integer) AS "logicalWorkers",
-           current_setting('synchronous_commit') NOT IN ('off', 'local') AS synchronous,
-           current_setting('synchronous_standby_names') AS standbys,
-           quote_ident(r.rolname) AS role, r.rolsuper OR r.rolreplication AS replicates,
-           r.rolsuper OR coalesce((SELECT pg_has_role(p.oid, 'MEMBER') FROM pg_roles p WHERE p.rolname = 'pg_create_subscription'), false)
-             AND has_database_privilege(current_database(), 'CREATE') AS subscribes
-      FROM pg_sequence s, pg_roles r
-     WHERE s.seqrelid = pg_get_serial_sequence('platform.organization', 'tenant')::regclass AND r.rolname = current_user`);
-  if (!row) throw new Error('the facts of a cell returned no row');
-  return row;
-}
-
 export const readCellOrganizations = (db: Database): Promise<CellOrganization[]> =>
   db.read<CellOrganization>(sql`
     SELECT tenant::text AS number, public_id AS id, external_id, host, moved_to FROM platform.organization ORDER BY tenant`);

@@ -2,9 +2,9 @@ import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
 import { StoreUnreachable } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
-import { factsOf } from './checks.ts';
 import { mustBeTheSame, mustLeave, onlyCommand } from './command.ts';
 import { abandon, abandonSource } from './ends.ts';
+import { readCellFacts } from './facts.ts';
 import type { MoveSides } from './hold.ts';
 import { type Move, readMove } from './state.ts';
 
@@ -19,7 +19,7 @@ export async function abandonMove(sides: MoveSides): Promise<void> {
     if (!(await isReached(sides.target))) return await abandonAlone(sides, move);
     if (move) await mustBeTheSame(sides, move);
     else await mustArrive(sides);
-    await abandon(sides, move ?? { peer: (await factsOf(sides.target)).identity, subscription: null });
+    await abandon(sides, move ?? { peer: (await readCellFacts(sides.target)).identity, subscription: null });
   } finally {
     await only.close();
   }
@@ -27,7 +27,7 @@ export async function abandonMove(sides: MoveSides): Promise<void> {
 
 /** Without a row of the move at the source, only its own copy at the target may be deleted. */
 async function mustArrive({ source, target, tenant }: MoveSides): Promise<void> {
-  const [here, there] = await Promise.all([factsOf(source), readMove(target, tenant)]);
+  const [here, there] = await Promise.all([readCellFacts(source), readMove(target, tenant)]);
   if (there?.phase !== 'arriving' || there.peer !== here.identity)
     throw new Refused('No move of this organization has begun.');
 }

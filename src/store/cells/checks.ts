@@ -2,54 +2,8 @@ import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
 import { StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import { type CellFacts, readCellFacts } from './facts.ts';
 import type { MoveSides } from './hold.ts';
-
-/** What a move must know of the PostgreSQL of a cell. */
-interface MoveFacts {
-  /** System identifier and name of the database. */
-  readonly identity: string;
-  readonly cell: number;
-  readonly schema: string;
-  readonly walLevel: string;
-  readonly freeSlots: number;
-  readonly freeSenders: number;
-  readonly superuser: boolean;
-  readonly replicates: boolean;
-  readonly subscribes: boolean;
-  readonly creates: boolean;
-  /** True if the role may stop triggers for its own transaction. */
-  readonly quiet: boolean;
-  readonly standby: boolean;
-  readonly ledgerKey: string;
-  /** Encrypted with GATEWAY_KEYS. Empty: no person was erased. */
-  readonly suppressionKey: string;
-  /** True if a replication slot may fill the disk. */
-  readonly keepsAllWal: boolean;
-  readonly backfills: boolean;
-}
-
-export async function factsOf(db: Database): Promise<MoveFacts> {
-  const [row] = await db.query<MoveFacts>(sql`
-    SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity,
-           (SELECT number FROM gateway.cell) AS cell,
-           (SELECT string_agg(version || ' ' || name, ',' ORDER BY version) FROM public.gateway_migration) AS schema,
-           current_setting('wal_level') AS "walLevel",
-           current_setting('max_replication_slots')::integer - (SELECT count(*)::integer FROM pg_replication_slots) AS "freeSlots",
-           current_setting('max_wal_senders')::integer - (SELECT count(*)::integer FROM pg_stat_replication) AS "freeSenders",
-           r.rolsuper AS superuser, r.rolsuper OR r.rolreplication AS replicates,
-           r.rolsuper OR EXISTS (SELECT FROM pg_roles p WHERE p.rolname = 'pg_create_subscription'
-                                    AND pg_has_role(r.oid, p.oid, 'MEMBER')) AS subscribes,
-           has_database_privilege(current_database(), 'CREATE') AS creates,
-           has_parameter_privilege('session_replication_role', 'SET') AS quiet,
-           pg_is_in_recovery() AS standby,
-           coalesce((SELECT encode(sha256(key), 'hex') FROM gateway.ledger_key), '') AS "ledgerKey",
-           coalesce((SELECT sealed FROM gateway.suppression_key), '') AS "suppressionKey",
-           current_setting('max_slot_wal_keep_size') = '-1' AS "keepsAllWal",
-           EXISTS (SELECT FROM gateway.unnoted_block) OR EXISTS (SELECT FROM gateway.unspelled) AS backfills
-      FROM pg_roles r WHERE r.rolname = current_user`);
-  if (!row) throw new Error('the role has no row');
-  return row;
-}
 
 const REFUSALS = [
   [
@@ -60,10 +14,10 @@ const REFUSALS = [
   [/^42501$/, 'The role of --to may not read the store of its gateway. Use a superuser.'],
 ] as const;
 
-/** Like `factsOf`, for an address that the operator has typed. */
-export async function factsOfTarget(db: Database): Promise<MoveFacts> {
+/** Like `readCellFacts`, for an address that the operator has typed. */
+export async function factsOfTarget(db: Database): Promise<CellFacts> {
   try {
-    return await factsOf(db);
+    return await readCellFacts(db);
   } catch (error) {
     if (error instanceof StoreUnreachable)
       throw new Refused('The PostgreSQL of --to cannot be reached. Check its address, and that it runs.', {
@@ -83,86 +37,176 @@ export async function factsOfTarget(db: Database): Promise<MoveFacts> {
   }
 }
 
-type Need = readonly [holds: boolean, sentence: string];
-
-/** What both cells must have in common, and what can change while a move runs. */
-function common(source: MoveFacts, target: MoveFacts, hasSuppressions: boolean, sameKey: MoveSides['sameKey']): Need[] {
-  return [
-    [
-      source.schema === target.schema,
-      'The two cells have different schemas. Upgrade both to the same version, and run `gateway migrate` on each.',
-    ],
-    [
-      source.ledgerKey === target.ledgerKey,
-      'The two cells have different ledger keys, so a repeated Idempotency-Key would act again at the target. Set up the target with `gateway migrate --like URL`.',
-    ],
-    [
-      !hasSuppressions || sameKey(source.suppressionKey, target.suppressionKey),
-      'The two cells have different suppression keys, so an import could bring back an erased person. Set up the target with `gateway migrate --like URL`.',
-    ],
-  ];
+/** Something that a move needs, and the sentence that says what is wrong and what to do. */
+export interface CellNeed {
+  readonly check: string;
+  readonly holds: boolean;
+  readonly sentence: string;
 }
 
-function requireAll(needs: readonly Need[]): void {
-  for (const [holds, sentence] of needs) if (!holds) throw new Refused(sentence);
+const need = (check: string, holds: boolean, sentence: string): CellNeed => ({ check, holds, sentence });
+
+/** Privileges that a role lacks, each with the statement that grants it. */
+const granted = (check: string, { role }: CellFacts, ...all: readonly (readonly [boolean, string])[]): CellNeed => {
+  const missing = all.flatMap(([has, statement]) => (has ? [] : [statement]));
+  return need(
+    check,
+    missing.length === 0,
+    `The role ${role} may not do all that a move needs here. As a superuser, run: ${missing.join(' ')}`,
+  );
+};
+
+/** What a cell needs at either side of a move. */
+const always = ({ synchronous, role, owner }: CellFacts): CellNeed[] => [
+  need(
+    'synchronous_commit',
+    synchronous,
+    'synchronous_commit is off or local, so a crash can lose the end of a move. Set it to on.',
+  ),
+  need(
+    'owner',
+    owner === null,
+    `The role ${role} does not own the tables of the gateway. Give the address of their owner ${owner}, or of a superuser.`,
+  ),
+];
+
+const free = (check: string, setting: string, n: number): CellNeed =>
+  need(
+    check,
+    n >= 4,
+    `${Math.max(0, n)} of ${setting} are free, but a move needs up to 4. Raise ${setting}, and restart PostgreSQL.`,
+  );
+
+/** What a cell needs so that an organization can leave it. */
+export const sourceNeeds = (facts: CellFacts): CellNeed[] => [
+  need(
+    'wal_level',
+    facts.walLevel === 'logical',
+    `wal_level is ${facts.walLevel}. Set wal_level = logical, and restart PostgreSQL.`,
+  ),
+  free('slots', 'max_replication_slots', facts.freeSlots),
+  free('senders', 'max_wal_senders', facts.freeSenders),
+  granted(
+    'replication',
+    facts,
+    [facts.replicates, `ALTER ROLE ${facts.role} REPLICATION;`],
+    [facts.creates, `GRANT CREATE ON DATABASE ${facts.database} TO ${facts.role};`],
+  ),
+  need(
+    'upgrade',
+    !facts.backfills,
+    'After an upgrade, the gateway still prepares its records for searches. Run `gateway migrate`, which ends when that is done.',
+  ),
+  ...always(facts),
+];
+
+/** What a cell needs so that an organization can arrive. */
+export const targetNeeds = (facts: CellFacts): CellNeed[] => [
+  need('standby', !facts.standby, 'The address leads to a standby. Give the address of its primary.'),
+  Number.parseInt(facts.postgres, 10) < 16
+    ? need(
+        'subscription',
+        facts.subscribes,
+        `The role ${facts.role} may not create subscriptions: before PostgreSQL 16, only a superuser may. Give the address of a superuser.`,
+      )
+    : granted(
+        'subscription',
+        facts,
+        [facts.subscribes, `GRANT pg_create_subscription TO ${facts.role};`],
+        [facts.creates, `GRANT CREATE ON DATABASE ${facts.database} TO ${facts.role};`],
+        [facts.quiet, `GRANT SET ON PARAMETER session_replication_role TO ${facts.role};`],
+      ),
+  need(
+    'workers',
+    facts.logicalWorkers > 0,
+    'max_logical_replication_workers is 0. Set it to 4, and restart PostgreSQL.',
+  ),
+  ...always(facts),
+];
+
+/**
+ * What two cells must have in common, and what they must not. `suppressed`: true if the key of suppressions matters,
+ * because people were erased.
+ */
+export const pairNeeds = (
+  one: CellFacts,
+  other: CellFacts,
+  suppressed: boolean,
+  sameKey: MoveSides['sameKey'],
+): CellNeed[] => {
+  const [own, theirs] = [one, other].map(({ identity }) => identity.split(' ')[0]);
+  return [
+    need(
+      'store',
+      one.identity !== other.identity,
+      'Both addresses lead to one database. Name the store of another cell.',
+    ),
+    need('server', own !== theirs, 'Both are databases of one PostgreSQL server. A cell is a server of its own.'),
+    need(
+      'cell',
+      one.cell !== other.cell,
+      `Both cells have the number ${one.cell}, so they give out the same ids. Make one anew with another GATEWAY_CELL.`,
+    ),
+    need(
+      'numbers',
+      one.cell === other.cell || one.from > other.to || other.from > one.to,
+      'Both cells can give out the same organization number, because one has no range (docs/cells.md). Set the MAXVALUE of its sequence.',
+    ),
+    ...keptNeeds(one, other, suppressed, sameKey),
+  ];
+};
+
+/** What can change while a move runs. */
+const keptNeeds = (
+  one: CellFacts,
+  other: CellFacts,
+  suppressed: boolean,
+  sameKey: MoveSides['sameKey'],
+): CellNeed[] => [
+  need(
+    'schema',
+    one.schema === other.schema,
+    'The cells have different schemas. Upgrade both to the same version, and run `gateway migrate` on each.',
+  ),
+  need(
+    'ledger_key',
+    one.ledgerKey === other.ledgerKey,
+    `The cells have different ledger keys, so a repeated Idempotency-Key would act again after a move. ${LIKE}`,
+  ),
+  need(
+    'suppression_key',
+    !suppressed || sameKey(one.suppressionKey, other.suppressionKey),
+    `The cells have different suppression keys, so an import could bring back an erased person. ${LIKE}`,
+  ),
+];
+
+export const LIKE =
+  'In the cell that has no use of its own yet, run `gateway migrate --like URL` with the URL of the other.';
+
+function requireAll(needs: readonly CellNeed[], side = ''): void {
+  for (const { holds, sentence } of needs) if (!holds) throw new Refused(`${side}${sentence}`);
 }
 
 /** Looks again, in the hold, at what may have changed since the move began. */
 export async function mustStillFit({ source, target, tenant, sameKey }: MoveSides): Promise<void> {
-  const [here, there, erased] = await Promise.all([factsOf(source), factsOf(target), suppressions(source, tenant)]);
-  requireAll(common(here, there, erased, sameKey));
-}
-
-/** What stops a move that has not begun, as sentences for the operator. */
-export function mustHold(
-  source: MoveFacts,
-  target: MoveFacts,
-  hasSuppressions: boolean,
-  sameKey: MoveSides['sameKey'],
-): void {
-  requireAll([
-    [source.identity !== target.identity, 'Source and target are one database. --to must name the other cell.'],
-    [
-      source.identity.split(' ')[0] !== target.identity.split(' ')[0],
-      'Source and target are databases of one PostgreSQL server. A cell is a server of its own.',
-    ],
-    [!target.standby, 'The address of --to leads to a standby. Give the address of its primary.'],
-    [
-      source.cell !== target.cell,
-      `Both cells have the number ${source.cell}, so they give out the same ids. The target must be set up with another GATEWAY_CELL.`,
-    ],
-    ...common(source, target, hasSuppressions, sameKey),
-    [
-      source.walLevel === 'logical',
-      `The source has wal_level ${source.walLevel}. Set wal_level = logical in its configuration and restart PostgreSQL.`,
-    ],
-    [source.freeSlots >= 4, needed('max_replication_slots', source.freeSlots)],
-    [source.freeSenders >= 4, needed('max_wal_senders', source.freeSenders)],
-    [source.creates, 'The role of DATABASE_URL may not create a publication. Run GRANT CREATE ON DATABASE for it.'],
-    [
-      target.subscribes && target.creates,
-      'The role of --to may not create a subscription. Use a superuser, or on PostgreSQL 16 or newer grant it pg_create_subscription and CREATE ON DATABASE.',
-    ],
-    [
-      target.quiet,
-      'The role of --to may not set session_replication_role. Use a superuser, or run GRANT SET ON PARAMETER session_replication_role for it.',
-    ],
-    [
-      !source.backfills,
-      'After an upgrade, the source still prepares its records for searches. Run `gateway migrate` there, which ends when that is done.',
-    ],
+  const [here, there, erased] = await Promise.all([
+    readCellFacts(source),
+    readCellFacts(target),
+    suppressions(source, tenant),
   ]);
+  requireAll(keptNeeds(here, there, erased, sameKey));
 }
 
-const needed = (setting: string, free: number): string =>
-  `The source has ${Math.max(0, free)} free of its ${setting}, but a move needs up to 4. Raise ${setting} and restart PostgreSQL.`;
-
-/** The role that PostgreSQL at the target uses at the source. It is known here only if `--from` names the same. */
-export function mustReplicate(source: MoveFacts): void {
-  if (!source.replicates)
-    throw new Refused(
-      'The role of DATABASE_URL may not replicate. Run ALTER ROLE … REPLICATION for it at the source, or name another role in --from.',
-    );
+/** Refuses a move that has not begun, with a sentence for the operator. */
+export async function mustFit({ source, target, tenant, sameKey }: MoveSides): Promise<void> {
+  const [here, there, erased] = await Promise.all([
+    readCellFacts(source),
+    factsOfTarget(target),
+    suppressions(source, tenant),
+  ]);
+  requireAll(pairNeeds(here, there, erased, sameKey));
+  requireAll(sourceNeeds(here), 'At the source: ');
+  requireAll(targetNeeds(there), 'At the target: ');
 }
 
 /** Refuses an organization that the target has already, or whose names another one there has. */
@@ -186,7 +230,7 @@ export async function mustBeFree(source: Database, target: Database, tenant: str
   );
 }
 
-export async function suppressions(source: Database, tenant: string): Promise<boolean> {
+async function suppressions(source: Database, tenant: string): Promise<boolean> {
   const [row] = await source.query<{ some: boolean }>(
     sql`SELECT EXISTS (SELECT FROM gateway.suppression WHERE tenant = ${tenant}) AS some`,
   );

@@ -4,9 +4,9 @@ import type { Database } from '../driver/postgres.ts';
 import { oldOnesEnded, takeGuards } from './guards.ts';
 import type { MoveSides } from './hold.ts';
 import { dropSlots, readSubscription, unpublish, unsubscribe } from './replication.ts';
-import { deleteRows } from './rows.ts';
+import { countRows, deleteRows } from './rows.ts';
 import { forgetMove, type Move, noteCleared, noteSubscription } from './state.ts';
-import { deletionOrder } from './tables.ts';
+import { deletionOrder, partsOf } from './tables.ts';
 
 /** Rows of one statement that deletes. */
 const BATCH = 5_000;
@@ -87,21 +87,38 @@ export async function abandonSource(sides: MoveSides, { peer, subscription }: Re
 
 /**
  * Upkeep at the source: deletes rows of organizations that moved away, when their days are over. The organization's own
- * row stays: it leads callers to the new cell, and no import makes the organization anew. One round takes about a second.
- * Returns the number of deleted rows.
+ * row stays: it leads callers to the new cell, and no import makes the organization anew. One round takes about a second,
+ * which the organizations share. They begin in another order each time, and one that fails or is slow stops no other.
+ * Throws what one has thrown, at the end of the round. Returns the number of deleted rows.
  */
 export async function clearMoved(db: Database): Promise<number> {
-  const [due] = await db.query<{ tenant: string }>(sql`
-    SELECT m.tenant FROM gateway.move m WHERE m.phase = 'moved' AND m.cleared AND m.keep_until <= now() ORDER BY m.tenant LIMIT 1`);
-  if (!due) return 0;
+  const due = await db.query<{ tenant: string }>(sql`
+    SELECT m.tenant FROM gateway.move m WHERE m.phase = 'moved' AND m.cleared AND m.keep_until <= now() ORDER BY random()`);
+  const failures: unknown[] = [];
   let deleted = 0;
   const end = performance.now() + ROUND;
-  for (const part of deletionOrder(due.tenant)) {
-    for (let rows = 1; rows > 0; deleted += rows) {
-      if (performance.now() > end) return deleted;
-      rows = await deleteRows(db, due.tenant, part, { n: UPKEEP_BATCH, phase: 'moved' });
+  for (const { tenant } of due) {
+    if (performance.now() > end) break;
+    try {
+      deleted += await clearOne(db, tenant, performance.now() + ROUND / due.length);
+    } catch (error) {
+      failures.push(error);
     }
   }
-  await db.query(sql`DELETE FROM gateway.move WHERE tenant = ${due.tenant} AND phase = 'moved'`);
+  if (failures.length > 0) throw failures[0];
+  return deleted;
+}
+
+async function clearOne(db: Database, tenant: string, end: number): Promise<number> {
+  let deleted = 0;
+  for (const part of deletionOrder(tenant)) {
+    for (let rows = 1; rows > 0; deleted += rows) {
+      if (performance.now() > end) return deleted;
+      rows = await deleteRows(db, tenant, part, { n: UPKEEP_BATCH, phase: 'moved' });
+    }
+  }
+  // A row that another statement had locked was passed over.
+  if ((await countRows(db, partsOf(tenant))).some(({ rows }) => rows > 0)) return deleted;
+  await db.query(sql`DELETE FROM gateway.move WHERE tenant = ${tenant} AND phase = 'moved'`);
   return deleted;
 }

@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../../core/refused.ts';
 import { StoreUnreachable, sqlState } from '../driver/errors.ts';
-import { factsOf, factsOfTarget, mustBeFree, mustHold, mustReplicate, suppressions } from './checks.ts';
+import { factsOfTarget, mustBeFree, mustFit } from './checks.ts';
 import { mustBeTheSame, onlyCommand } from './command.ts';
 import { clearSides, emptyTarget } from './ends.ts';
+import { readCellFacts } from './facts.ts';
 import { putGuards } from './guards.ts';
 import { countable, type HeldMove, HoldOver, hold, type MoveSides, open } from './hold.ts';
 import { copyState, enable, lag, publish, readSubscription, slotIsGood, subscribe } from './replication.ts';
@@ -26,8 +27,6 @@ export interface MoveOptions {
   readonly sides: MoveSides;
   /** The address of the source as the target's server reaches it. PostgreSQL reads it, not the gateway. */
   readonly from: string;
-  /** True if `from` has the role of the source's address. */
-  readonly sameRole: boolean;
   readonly baseUrl: string;
   readonly keepDays: number;
   /** True if the operator has said the days. Then they hold for a move that has ended, too. */
@@ -69,11 +68,9 @@ const planOf = (sizes: readonly TableSize[]): MovePlan => ({
 });
 
 /** What has to hold before anything is made. Returns the sizes of the tables that move. */
-export async function checkMove({ sides, sameRole }: Pick<MoveOptions, 'sides' | 'sameRole'>): Promise<MovePlan> {
+export async function checkMove(sides: MoveSides): Promise<MovePlan> {
   const { source, target, tenant } = sides;
-  const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
-  mustHold(here, there, await suppressions(source, tenant), sides.sameKey);
-  if (sameRole) mustReplicate(here);
+  await mustFit(sides);
   await mustBeFree(source, target, tenant);
   await mustRest(sides);
   return planOf(await sizesOf(source, tenant));
@@ -93,7 +90,7 @@ export async function moveOrganization(options: MoveOptions): Promise<Moved> {
     const begun = await readMove(source, tenant);
     if (begun) await mustBeTheSame(options.sides, begun);
     if (begun?.phase === 'moved') return await finish(options, begun, undefined, null);
-    const plan = begun ? planOf(await sizesOf(source, tenant)) : await checkMove(options);
+    const plan = begun ? planOf(await sizesOf(source, tenant)) : await checkMove(options.sides);
     if (!(await begin(options, begun))) {
       const ended = await readMove(source, tenant);
       if (ended?.phase !== 'moved') throw new Error('the move is gone');
@@ -112,7 +109,7 @@ export async function moveOrganization(options: MoveOptions): Promise<Moved> {
 /** Makes the marks at both sides, the publication and the subscription, or what is missing of them. */
 async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | undefined): Promise<boolean> {
   const { source, target, tenant, at } = sides;
-  const [here, there] = await Promise.all([factsOf(source), factsOfTarget(target)]);
+  const [here, there] = await Promise.all([readCellFacts(source), factsOfTarget(target)]);
   if (!(await startMove(source, tenant, baseUrl, there.identity))) return false;
   await at('marked');
   if (!(await readMove(target, tenant)))

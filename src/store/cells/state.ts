@@ -2,6 +2,9 @@ import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import { number } from './tables.ts';
 
+/** The name of the advisory lock of a command, before the number of the organization. */
+const COMMAND = 'gateway.move command ';
+
 /** A row of gateway.move. */
 export interface Move {
   readonly phase: 'copying' | 'holding' | 'moved' | 'arriving';
@@ -22,6 +25,27 @@ export async function readMove(db: Database, tenant: string): Promise<Move | und
       FROM gateway.move WHERE tenant = ${tenant}`);
   return row;
 }
+
+/** A move that has not ended, or that keeps its rows here without an end. */
+export interface OpenMove extends Pick<Move, 'phase' | 'baseUrl' | 'cleared'> {
+  readonly id: string;
+  readonly externalId: string;
+  readonly copied: boolean;
+  /** When the organization left, or else when the move began. */
+  readonly since: Date;
+  /** True while a command works on it. */
+  readonly commanded: boolean;
+}
+
+export const openMoves = (db: Database): Promise<OpenMove[]> =>
+  db.query<OpenMove>(sql`
+    SELECT o.public_id AS id, o.external_id AS "externalId", m.phase, m.base_url AS "baseUrl", m.cleared,
+           m.copied_at IS NOT NULL AS copied, coalesce(m.moved_at, m.started_at) AS since,
+           EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
+                    WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
+                      AND (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(${COMMAND} || m.tenant, 0)) AS commanded
+      FROM gateway.move m JOIN platform.organization o ON o.tenant = m.tenant
+     WHERE m.phase <> 'moved' OR NOT m.cleared OR m.keep_until IS NULL ORDER BY m.tenant`);
 
 /** False: the move has ended, by a commit that was on its way when the row was read before. */
 export async function startMove(source: Database, tenant: string, baseUrl: string, peer: string): Promise<boolean> {
@@ -121,7 +145,7 @@ export async function openArrival(target: Database, tenant: string): Promise<boo
 /** True if this connection holds the lock of the command, or takes it now. Only one command moves an organization. */
 export async function holdCommand(locked: Database, tenant: string): Promise<boolean> {
   const [row] = await locked.query<{ taken: boolean }>(
-    sql`SELECT pg_try_advisory_lock(hashtextextended('gateway.move command ' || ${number(tenant)}::text, 0)) AS taken`,
+    sql`SELECT pg_try_advisory_lock(hashtextextended(${COMMAND + number(tenant)}, 0)) AS taken`,
   );
   return row?.taken === true;
 }

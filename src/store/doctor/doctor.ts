@@ -176,10 +176,6 @@ export const orphanedTokens = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
    WHERE c.revoked_at IS NOT NULL AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > now())`);
 
-/** Moves to or from another cell that wait for their command, or that have left something behind. */
-export const unfinishedMoves = countOf(sql`
-  SELECT count(*)::integer AS count FROM gateway.move WHERE phase <> 'moved' OR NOT cleared`);
-
 export const missingWebsites = countOf(sql`
   SELECT count(*)::integer AS count
     FROM gateway.credential c JOIN gateway.installation i ON i.id = c.installation_id JOIN gateway.app a ON a.id = i.app_id

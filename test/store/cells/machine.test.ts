@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { keepJournals } from '../../../src/events/journals.ts';
-import { upkeep } from '../../../src/gateway/upkeep.ts';
+import { startUpkeep, upkeep } from '../../../src/gateway/upkeep.ts';
 import { clearOldMessages } from '../../../src/privacy/retention.ts';
 import { demoRecords } from '../../../src/sources/files/demo.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
@@ -9,8 +9,10 @@ import { takeSource } from '../../../src/sources/follow/state.ts';
 import { endConsents } from '../../../src/store/administration/consents.ts';
 import { compareAll } from '../../../src/store/administration/sources.ts';
 import { eraseOutcomes, takeLapsed } from '../../../src/store/calls/ledger.ts';
-import { putGuards } from '../../../src/store/cells/guards.ts';
+import { clearMoved } from '../../../src/store/cells/ends.ts';
+import { putGuards, takeGuards } from '../../../src/store/cells/guards.ts';
 import { partsOf } from '../../../src/store/cells/tables.ts';
+import { sqlState } from '../../../src/store/driver/errors.ts';
 import { claimDeliveries, purgeDeliveries } from '../../../src/store/events/deliveries.ts';
 import { leapJournals } from '../../../src/store/events/journal.ts';
 import { buildIndexes } from '../../../src/store/open/build.ts';
@@ -263,3 +265,42 @@ it('the build of the search and the commands after a restore leave the moved one
   await compareAll(db);
   expect(await rowsOfMoved()).toEqual(before);
 });
+
+it('rows of organizations whose days are over are deleted, although those of another cannot be', async () => {
+  const { db, sql } = database;
+  // The guard of organization 1 is still there, so no row of it can be deleted.
+  await sql`INSERT INTO gateway.move (tenant, phase, base_url, peer) VALUES (2, 'moved', ${BASE_URL}, 'planted')`;
+  await sql.begin(async (own) => {
+    await own`SET LOCAL session_replication_role = replica`;
+    await own`UPDATE gateway.move SET phase = 'moved', cleared = true, moved_at = now(), keep_until = now()`;
+    await own`UPDATE platform.organization SET moved_to = ${BASE_URL}, moved_at = now()`;
+  });
+  const errors: unknown[] = [];
+  const job = startUpkeep({ db, registry: gateway.corridor.registry, onError: (error) => errors.push(error) });
+  const left = async (): Promise<unknown[]> => {
+    job.wake();
+    return (await sql`SELECT tenant::integer AS n FROM gateway.move ORDER BY tenant`).map(({ n }) => n);
+  };
+  const kept = await rowsOfMoved();
+  await expect.poll(left, { timeout: 60_000 }).toEqual([1]);
+  expect(errors.map(sqlState)).toContain('GWMOV');
+  expect(await rowsOfMoved()).toEqual(kept);
+  expect(await sql`SELECT FROM platform.message WHERE tenant = 2`).toHaveLength(0);
+  // A row that is locked for a while is not forgotten.
+  expect(await takeGuards(db, '1')).toBeUndefined();
+  const locking = await sql.reserve();
+  await locking`BEGIN`;
+  await locking`SELECT FROM platform.website WHERE tenant = 1 FOR UPDATE`;
+  await job.stop();
+  while ((await clearMoved(db)) > 0);
+  await clearMoved(db);
+  expect(await left()).toEqual([1]);
+  await locking`ROLLBACK`;
+  locking.release();
+  const cleared = async (): Promise<unknown[]> => {
+    await clearMoved(db);
+    return left();
+  };
+  await expect.poll(cleared, { timeout: 60_000 }).toEqual([]);
+  expect(await sql`SELECT FROM platform.website WHERE tenant = 1`).toHaveLength(0);
+}, 180_000);

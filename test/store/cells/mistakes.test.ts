@@ -6,6 +6,7 @@ import {
   type Cell,
   type Cells,
   type Ended,
+  findings,
   leftovers,
   move,
   moveUntil,
@@ -100,9 +101,13 @@ it('rows that were not compared are kept until the command is run once more', as
   expect(JSON.parse(ended.stdout)).toMatchObject({ digests_equal: null, deleted_after: null });
   const db = openDatabase({ target: source.url, connections: 1, statementTimeout: 30_000, name: 'test' });
   expect(await clearMoved(db)).toBe(0);
+  const kept = async (): Promise<unknown[]> =>
+    (await findings(cells)).filter(({ check, detail }) => check === 'kept_rows' && detail.includes('--keep 7'));
+  expect(await kept()).toHaveLength(1);
   const again = await move(cells, '--keep', '0');
   expect(JSON.parse(again.stdout)).toMatchObject({ deleted_after: expect.any(String) });
-  while ((await clearMoved(db)) > 0);
+  expect(await kept()).toEqual([]);
+  while ((await source.sql`SELECT FROM gateway.move`).length > 0) await clearMoved(db);
   await db.close();
   // Its own row stays: it leads callers to the new cell, and no import makes the organization anew.
   expect(await messages(source)).toBe(0);

@@ -3,6 +3,7 @@ import {
   BASE_URL,
   type Cells,
   type Ended,
+  findings,
   leftovers,
   move,
   moveUntil,
@@ -34,13 +35,11 @@ async function refused(said: string, ended: Promise<Ended>): Promise<void> {
 it('a target that must not take the organization', async () => {
   const { source, target } = cells;
   const to = (url: string): Promise<Ended> => move({ source, target: { ...target, url } });
-  await refused('Source and target are one database.', to(source.url));
+  await refused('lead to one database', to(source.url));
   await source.cluster.sql('postgres').unsafe('CREATE DATABASE other');
   await refused('has no current schema of the gateway', to(source.cluster.url('other')));
   await refused('cannot be reached', to('postgres://postgres:secret@127.0.0.1:9/gateway'));
   await refused('has no database of this name', to(target.cluster.url('absent')));
-  await target.sql.unsafe('CREATE ROLE weak LOGIN; GRANT pg_read_all_data TO weak');
-  await refused('may not create a subscription', to(target.url.replace('postgres@', 'weak@')));
   for (const [said, wrong, right] of [
     ['different ledger keys', "UPDATE gateway.ledger_key SET key = sha256('planted')", undefined],
     ['Both cells have the number 1', 'UPDATE gateway.cell SET number = 1', 'UPDATE gateway.cell SET number = 2'],
@@ -96,6 +95,28 @@ it('a source that cannot let it go', async () => {
   await sql`DELETE FROM gateway.suppression`;
 }, 120_000);
 
+it('what `cells check` finds, in the same words', async () => {
+  const { source, target } = cells;
+  const planted = async (wrong: Cells, check: string, right: () => Promise<unknown>): Promise<void> => {
+    const found = (await findings(wrong)).filter(({ severity }) => severity === 'error');
+    expect(
+      found.map((one) => one.check),
+      JSON.stringify(found),
+    ).toEqual([check]);
+    await refused(found[0]?.detail ?? '', move(wrong));
+    await right();
+  };
+  await source.sql`SELECT pg_create_physical_replication_slot('s' || n) FROM generate_series(1, 7) n`;
+  await planted(cells, 'slots', () =>
+    source.sql.unsafe('SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots'),
+  );
+  await target.sql.unsafe(`CREATE ROLE weak LOGIN; GRANT postgres TO weak`);
+  const weak = { source, target: { ...target, url: target.url.replace('postgres@', 'weak@') } };
+  await planted(weak, 'subscription', () =>
+    target.sql.unsafe('GRANT CREATE ON DATABASE gateway TO weak; REVOKE postgres FROM weak'),
+  );
+}, 120_000);
+
 it('a command that is wrong', async () => {
   const { source, target } = cells;
   const url = { DATABASE_URL: source.url };
@@ -120,6 +141,13 @@ it('two moves of one organization', async () => {
   expect(JSON.parse((await move(cells)).stdout)).toMatchObject({ base_url: BASE_URL, digests_equal: null });
   // While the other organization is under way, it cannot be moved from the target, nor to a third cell.
   expect((await moveUntil(cells, 'copying', '2')).signal).toBe('SIGKILL');
+  const moves = (await findings(cells)).filter(({ check }) => check === 'move');
+  expect(moves.map(({ severity, detail }) => `${severity} ${detail}`)).toEqual([
+    expect.stringMatching(/^warning org_\w+ \(rosewood\) moves to .* Run `gateway organization move org_\w+ --to URL/),
+    expect.stringMatching(
+      /^warning org_\w+ \(rosewood\) arrives from another cell since 20.* in the cell that it leaves/,
+    ),
+  ]);
   await number(target, 1);
   const back = organizationCommand(['move', 'rosewood', '--to', source.url, '--base-url', BASE_URL, '--yes'], {
     DATABASE_URL: target.url,

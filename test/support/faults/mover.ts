@@ -13,7 +13,7 @@ await moveOrganization({
       if (reached === step) process.kill(process.pid, 'SIGKILL');
     },
   },
-  ...{ from: sourceUrl, sameRole: true, baseUrl: 'https://cell2.example.com', keepDays: 7, keepGiven: false },
+  ...{ from: sourceUrl, baseUrl: 'https://cell2.example.com', keepDays: 7, keepGiven: false },
   ...{ say: () => undefined, progress: () => undefined },
 });
 process.exit(0);
