@@ -92,7 +92,8 @@ export async function verifyAudit(
     found.add({ finding: 'missing_day', day, detail: 'The day has no partition: it was dropped, or no gateway ran.' });
   for (const day of daysOf(days)) {
     const surplus = await surplusTargets(db, day);
-    const detail = `The table of targets has ${Math.abs(surplus)} rows ${surplus < 0 ? 'less' : 'more'} than the records name.`;
+    const rows = `${Math.abs(surplus)} ${Math.abs(surplus) === 1 ? 'row' : 'rows'}`;
+    const detail = `The table of targets has ${rows} too ${surplus < 0 ? 'few' : 'many'} for the records.`;
     if (surplus !== 0) found.add({ finding: 'altered', day, detail });
     for (const { writer, seq, after } of await brokenLinks(db, day, MOST))
       found.add({ finding: 'broken', day, writer, detail: `Record ${seq} follows record ${after}.` });

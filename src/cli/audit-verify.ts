@@ -51,8 +51,13 @@ export function verifyCommand(group: Command, register: RunAction): void {
     const all = await auditDays(db);
     const days = { from: given.day ?? given.from ?? all.from, to: given.day ?? given.to ?? all.to };
     const within = { from: days.from < all.from ? all.from : days.from, to: days.to > all.to ? all.to : days.to };
+    // No finding would read as if the records of these days were right.
+    if (within.from > within.to)
+      command.error(
+        `error: there is nothing to check on these days: the store has records of ${all.from} to ${all.to}`,
+      );
     const { records, heads, findings } = await verifyAudit(db, keys, within, kept, config.audit.days);
-    const checked = `${records} audit records of ${heads.length} chains, from ${within.from} to ${within.to}`;
+    const checked = `${records} audit records of ${heads.length} ${heads.length === 1 ? 'chain' : 'chains'}, from ${within.from} to ${within.to}`;
     out.result(
       { ...within, records, findings, heads },
       findings.length === 0
@@ -68,8 +73,9 @@ export function verifyCommand(group: Command, register: RunAction): void {
 
 async function readHeads(path: string): Promise<AuditHead[]> {
   const refused = new Refused('The file of --heads must be the JSON document that `audit verify --json` has printed.');
-  const text = await readFile(path, 'utf8').catch(() => {
-    throw refused;
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
+    throw new Refused(`The file of --heads cannot be read (${code}).`);
   });
   let value: unknown;
   try {

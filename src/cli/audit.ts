@@ -65,6 +65,8 @@ const filterOptions = (command: Command): Command =>
 
 /** Finds the ids that the options name. */
 async function filterOf(db: Database, given: Filters): Promise<AuditFilter> {
+  if (given.from && given.to && given.from >= given.to)
+    throw new Refused('The time of --to must be after that of --from.');
   const within = given.organization === undefined ? undefined : await organization(db, given.organization);
   const of = given.app === undefined ? undefined : await app(db, given.app);
   if (of && within && of.tenant !== within.tenant) throw new Refused(`App ${of.id} belongs to another organization.`);

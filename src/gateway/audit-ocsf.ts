@@ -9,13 +9,17 @@ const READ = 2;
 const OTHER = 99;
 /** What an operation does, by the last word of its name. A call that runs no write is a read. */
 const ACTIVITIES: Readonly<Record<string, number>> = {
-  ...{ add: 1, create: 1, issue: 1, map: 1 },
-  ...{ set: 3, replace: 3, update: 3, enable: 3, disable: 3, rotate: 3 },
+  ...{ add: 1, create: 1, issue: 1, map: 1, reply: 1, consent: 1 },
+  ...{ set: 3, replace: 3, update: 3, enable: 3, disable: 3, rotate: 3, assign: 3 },
+  ...{ on: 3, off: 3, role: 3, pause: 3, resume: 3, approve: 3, reject: 3 },
   ...{ delete: 4, remove: 4, close: 4, revoke: 4, unmap: 4 },
+  ...{ in: OTHER, out: OTHER, link: OTHER, test: OTHER, replay: OTHER, check: OTHER, execute: OTHER, plan: OTHER },
 };
+/** The pages of the console have names such as `console_person_add`. The ways in and out are no pages. */
+const PAGE = /^console_(?!sign_|link$)/;
 
 function activityOf({ operation, operation_id, surface }: AuditRecordDocument): number {
-  const known = ACTIVITIES[operation.slice(operation.search(/[a-z]+$/))];
+  const known = PAGE.test(operation) ? READ : ACTIVITIES[operation.slice(operation.search(/[a-z]+$/))];
   return known ?? (operation_id !== undefined || surface === 'cli' || operation === 'lost' ? OTHER : READ);
 }
 

@@ -5,6 +5,7 @@ import { openGateway } from '../../src/gateway/open.ts';
 import { openStore } from '../../src/store/open/open.ts';
 import { sendProblem } from '../../src/surfaces/http/reply.ts';
 import { startServer } from '../../src/surfaces/http/server.ts';
+import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { KEYS } from '../support/keys.ts';
 
@@ -29,7 +30,12 @@ const corridor = await openGateway({ store, keys: KEYS, baseUrl, checkEvery: 256
 await startServer({
   ...{ host: '127.0.0.1', port: Number(port), baseUrl, tls: undefined, books },
   log: pino({ level: 'silent' }),
-  handlers: [restSurface(corridor, baseUrl)],
+  handlers: [
+    mcpSurface(corridor, {
+      ...{ baseUrl, version: '0.0.0', resources: [], prompts: [], skillFiles: [], events: undefined },
+    }),
+    restSurface(corridor, baseUrl),
+  ],
   otherwise: (request, response) =>
     sendProblem(request, response, new Failure('not_found'), {
       baseUrl,

@@ -263,7 +263,19 @@ it('refuses wrong options', async () => {
   try {
     expect(await command('audit', 'verify', '--day', 'yesterday')).toMatchObject({ code: 2 });
     expect(await command('audit', 'verify', '--day', '2026-11-15', '--to', '2026-11-15')).toMatchObject({ code: 2 });
-    expect(await command('audit', 'verify', '--heads', '/nowhere')).toMatchObject({ code: 1 });
+    // "No findings" would read as if records of these days were right.
+    const none = 'there is nothing to check on these days';
+    for (const days of [
+      ['--day', '2020-01-01'],
+      ['--day', '9999-01-01'],
+      ['--from', '2026-12-02', '--to', '2026-12-01'],
+    ])
+      expect(await command('audit', 'verify', ...days)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(none),
+      });
+    const gone = await command('audit', 'verify', '--heads', '/nowhere');
+    expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining('cannot be read (ENOENT)') });
   } finally {
     delete process.env['GATEWAY_KEYS'];
   }

@@ -216,6 +216,10 @@ describe('audit export', () => {
 
   it('needs a range', async () => {
     expect(await gateway('audit', 'export', '--from', at(0))).toEqual(refused('--to <TIME>', 2));
+    for (const name of ['export', 'list'])
+      expect(await gateway('audit', name, '--from', at(9_000), '--to', at(0))).toEqual(
+        refused('must be after that of'),
+      );
     expect(await gateway('audit', 'export', ...RANGE, '--format', 'csv')).toEqual(refused('ndjson, ocsf', 2));
   });
 });

@@ -5,7 +5,6 @@ import {
   readAuditReaders,
   searchAudit,
 } from '../../store/administration/audit-records.ts';
-import { organizationOf } from '../../store/administration/organization.ts';
 import {
   type AuditPlace,
   type AuditRow,
@@ -14,47 +13,44 @@ import {
   recordOf,
 } from '../../store/calls/audit-records.ts';
 import type { AdministratorDesk } from './desk.ts';
+import { aboutOrganization } from './organization.ts';
 
 export { ocsfOf } from '../audit-ocsf.ts';
 export type { AuditPlace, AuditReader, AuditRow, AuditRows };
 export { isWebsite, recordOf };
 
 /** The newest audit records of the organization that match. Undefined if the administrator has just lost the role. */
-export async function auditOf(
-  { db, slow, by }: AdministratorDesk,
+export const auditOf = (
+  desk: AdministratorDesk,
   search: Omit<AuditFilter, 'organization'>,
   page: Parameters<typeof searchAudit>[2],
-): Promise<AuditRows | undefined> {
-  const organization = await organizationOf(db, by);
-  return organization === undefined ? undefined : searchAudit(slow, { ...search, organization }, page);
-}
+): Promise<AuditRows | undefined> =>
+  aboutOrganization(desk, (organization) => searchAudit(desk.slow, { ...search, organization }, page));
 
 /** The people for whom this process is searching for a file now. A search takes seconds, so each person has one. */
 const exporting = new Set<string>();
 
 /** The records of one file. Undefined like `auditOf`, and `busy` while the same person waits for another file. */
-export async function auditFileOf(
-  { db, slow, by }: AdministratorDesk,
+export const auditFileOf = (
+  desk: AdministratorDesk,
   search: Omit<AuditFilter, 'organization'>,
   part: Parameters<typeof exportAudit>[2],
-): Promise<AuditRows | 'busy' | undefined> {
-  const organization = await organizationOf(db, by);
-  if (organization === undefined) return undefined;
-  if (exporting.has(by.personId)) return 'busy';
-  exporting.add(by.personId);
-  try {
-    return await exportAudit(slow, { ...search, organization }, part);
-  } finally {
-    exporting.delete(by.personId);
-  }
-}
+): Promise<AuditRows | 'busy' | undefined> =>
+  aboutOrganization(desk, async (organization) => {
+    const { personId } = desk.by;
+    if (exporting.has(personId)) return 'busy';
+    exporting.add(personId);
+    try {
+      return await exportAudit(desk.slow, { ...search, organization }, part);
+    } finally {
+      exporting.delete(personId);
+    }
+  });
 
 /** Who has read a record in the last days. Undefined if the administrator has just lost the role. */
-export async function readersOf(
-  { db, slow, by }: AdministratorDesk,
+export const readersOf = (
+  desk: AdministratorDesk,
   target: string,
   days: number,
-): Promise<readonly AuditReader[] | undefined> {
-  const organization = await organizationOf(db, by);
-  return organization === undefined ? undefined : readAuditReaders(slow, { target, days, organization });
-}
+): Promise<readonly AuditReader[] | undefined> =>
+  aboutOrganization(desk, (organization) => readAuditReaders(desk.slow, { target, days, organization }));

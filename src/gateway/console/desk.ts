@@ -11,7 +11,7 @@ import type { SourceTools } from './sources.ts';
 import type { WebhookTools } from './webhooks.ts';
 
 export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
-export { organizationOfPerson } from '../../store/sign-in/administrators.ts';
+export { holderOfConsent, organizationOfPerson } from '../../store/sign-in/administrators.ts';
 
 /** What changes of webhooks and sources need besides the store. */
 export interface DeskTools {

@@ -1,4 +1,3 @@
-import { organizationOf } from '../../store/administration/organization.ts';
 import {
   type AppReading,
   type Overview,
@@ -7,6 +6,7 @@ import {
   type UsagePeriod,
 } from '../../store/administration/overview.ts';
 import type { AdministratorDesk } from './desk.ts';
+import { aboutOrganization } from './organization.ts';
 
 export {
   type AppReading,
@@ -17,17 +17,13 @@ export {
 } from '../../store/administration/overview.ts';
 
 /** Calls of the organization's apps in a period. Undefined if the administrator has just lost the role. */
-export async function overviewOf({ db, by }: AdministratorDesk, period: UsagePeriod): Promise<Overview | undefined> {
-  const organization = await organizationOf(db, by);
-  return organization === undefined ? undefined : readOverview(db, organization, period);
-}
+export const overviewOf = (desk: AdministratorDesk, period: UsagePeriod): Promise<Overview | undefined> =>
+  aboutOrganization(desk, (organization) => readOverview(desk.db, organization, period));
 
 /** Which apps call which operations. */
-export async function readingsOf(
-  { db, by }: AdministratorDesk,
+export const readingsOf = (
+  desk: AdministratorDesk,
   period: UsagePeriod,
   search: Parameters<typeof readReadings>[3],
-): Promise<{ readonly rows: readonly AppReading[]; readonly total: number } | undefined> {
-  const organization = await organizationOf(db, by);
-  return organization === undefined ? undefined : readReadings(db, organization, period, search);
-}
+): Promise<{ readonly rows: readonly AppReading[]; readonly total: number } | undefined> =>
+  aboutOrganization(desk, (organization) => readReadings(desk.db, organization, period, search));

@@ -164,7 +164,7 @@ export interface CredentialSearch {
   readonly endsWithin?: number | undefined;
 }
 
-/** One page of the credentials in the administrator's organization. */
+/** One page of the credentials in the administrator's organization. Those that can still be used come first. */
 export const pageOfCredentials = (
   db: Database,
   by: Administrator,
@@ -181,7 +181,7 @@ export const pageOfCredentials = (
        AND (${endsWithin}::integer IS NULL
             OR w.state = 'active' AND w.expires_at < now() + make_interval(days => ${endsWithin}::integer))`,
     slice,
-    endsWithin === null ? {} : { order: sql`r.expires_at` },
+    { order: endsWithin === null ? sql`r.state = 'active' DESC, r.created_at DESC` : sql`r.expires_at` },
   );
 
 /** Changes a credential at once. A real change adds one to its revision. Undefined if it is revoked or unknown. */

@@ -38,6 +38,15 @@ export async function readAdministrator(
   return row;
 }
 
+/** The credential and the app that have a consent. */
+export async function holderOfConsent(db: Database, consent: string): Promise<readonly string[]> {
+  const [row] = await db.query<{ credential: string; app: string }>(sql`
+    SELECT c.credential_id AS credential, i.app_id AS app FROM gateway.consent c
+      JOIN gateway.credential r ON r.id = c.credential_id JOIN gateway.installation i ON i.id = r.installation_id
+     WHERE c.id = ${consent}`);
+  return row ? [row.credential, row.app] : [];
+}
+
 /** The public id of the organization of a person. */
 export async function organizationOfPerson(db: Database, person: string): Promise<string | undefined> {
   const [row] = await db.query<{ id: string }>(sql`

@@ -56,6 +56,8 @@ export interface ListFilter {
   readonly label: string;
   /** Choices of a select, as value and label. Absent for a text. */
   readonly choices?: readonly (readonly [value: string, label: string])[];
+  /** The address may have another value, which filters too. So the form shows it, and keeps it when it is sent again. */
+  readonly open?: true;
   /** What a text is. By default a text to search. */
   readonly type?: 'date';
   /** The label of the choice that does not filter. By default `All`. */
@@ -85,8 +87,9 @@ export const filterForm = (
 ): Html => html`
 <details class="filters"><summary>Filter${filtered ? html`: <span class="set">${told(query, filters)}</span>` : undefined}</summary>
 <form class="filters" method="get" action="${path}" role="search">${filters.map(
-  ({ name, label, choices, type = 'search', none = 'All' }) => {
+  ({ name, label, choices: listed, open, type = 'search', none = 'All' }) => {
     const value = query.text(name);
+    const choices = open && listed ? withValue(listed, value) : listed;
     const id = `filter-${name}`;
     return html`
   <p><label for="${id}">${label}</label>${
@@ -102,11 +105,19 @@ export const filterForm = (
   <p class="do"><button class="plain" type="submit">Filter</button>${filtered ? html` <a href="${path}">Clear</a>` : undefined}</p>
 </form></details>`;
 
+type Choices = NonNullable<ListFilter['choices']>;
+
+const withValue = (choices: Choices, value: string | undefined): Choices =>
+  value === undefined || choices.some(([choice]) => choice === value)
+    ? choices
+    : [...choices, [value, plain(value, 60)]];
+
 /** The filters that are set, such as `Role Operator, E-mail ada`. */
 const told = (query: ListQuery, filters: readonly ListFilter[]): string =>
   filters
-    .flatMap(({ name, label, choices }) => {
+    .flatMap(({ name, label, choices: listed, open }) => {
       const value = query.text(name);
+      const choices = open && listed ? withValue(listed, value) : listed;
       const word = choices ? choices.find(([choice]) => choice === value)?.[1] : value;
       return word === undefined ? [] : [`${label} ${plain(word, 60)}`];
     })

@@ -13,7 +13,7 @@ export function productOf(header: string | undefined): ClientTold | undefined {
 
 const SURFACES: Partial<Record<Surface, AuditSurface>> = {
   ...{ mcp: 'mcp', a2a: 'a2a', record: 'page', console: 'page' },
-  oauth: 'page', // only people leave records there: their sign-ins
+  oauth: 'page', // only people leave records there: their sign-ins and consents
 };
 
 /** The surface in audit records. Realtime sockets are an operation of REST. */

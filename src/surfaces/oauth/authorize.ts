@@ -9,6 +9,7 @@ import { OrganizationNeeded, SignInNeeded, sessionPerson } from '../../auth/oaut
 import { PageOutdated } from '../../auth/oauth/rules/selection.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import { leave, tryToSignIn } from '../http/pages/sign-in.ts';
+import { tellAnswer } from '../http/pages/told.ts';
 import { errorPage } from '../http/pages/views.ts';
 import type { Visit } from '../http/pages/visit.ts';
 import type { OAuthVisit } from './oauth.ts';
@@ -37,7 +38,9 @@ export function receiveConsent(visit: OAuthVisit): Promise<void> {
       showConsent(visit, context, missing);
       return;
     }
-    visit.redirect(callback(context, { code: await approve(context) }));
+    const code = await approve(context);
+    await tellAnswer(visit, context.the('person').id, context.the('consent'));
+    visit.redirect(callback(context, { code }));
   });
 }
 
@@ -116,6 +119,8 @@ async function refuse(visit: OAuthVisit, context: OAuthContext, error: unknown):
     return;
   }
   const refusal = visit.refusal(error);
+  const person = context.known('person');
+  if (refusal.code === 'access_denied' && person) await tellAnswer(visit, person.id, undefined);
   // A request with an unknown client or an unknown redirect URI gets an audit entry, even if the request only asks
   // for a page.
   if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')

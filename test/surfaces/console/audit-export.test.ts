@@ -152,6 +152,23 @@ it('a person waits for one file at a time', async () => {
   expect((await get('/console/audit?operation=rare&format=csv')).status).toBe(200);
 });
 
+it('a person who loses the role while the search runs gets nothing of what it finds', async () => {
+  const { sql } = gateway.database;
+  for (const path of ['?operation=rare&format=csv', '?operation=rare']) {
+    const admin = await signedInAs(gateway, 'admin');
+    const holding = await sql.reserve();
+    await holding`BEGIN`;
+    await holding`LOCK TABLE gateway.audit`;
+    const file = look(gateway, `/console/audit${path}`, admin.cookie);
+    await expect.poll(async () => (await sql`SELECT FROM pg_locks WHERE NOT granted`).length).toBeGreaterThan(0);
+    await sql`UPDATE gateway.person SET role = 'operator' WHERE id = ${admin.id}`;
+    await holding`COMMIT`;
+    holding.release();
+    const { status, text } = await file;
+    expect([path, status, text.includes('rare')]).toEqual([path, 404, false]);
+  }
+});
+
 it('places that nobody has given do no harm', async () => {
   for (const place of ['999999999999999', '0', '253402300799999'])
     for (const name of ['after', 'until']) {

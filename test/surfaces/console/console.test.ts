@@ -119,6 +119,37 @@ describe('apps', () => {
     expect(text).not.toContain('Larkspur Outfitters Europe');
   });
 
+  it('shows every credential in pages, those with access first, although newer ones have ended', async () => {
+    const { app, credential } = await gateway.issue({ scopes: ['website_read'] });
+    const { sql } = gateway.database;
+    // As after a month in which a credential was issued and revoked each day.
+    await sql`INSERT INTO gateway.credential SELECT m.* FROM generate_series(1, 30) g
+      JOIN gateway.credential c ON c.id = ${credential}
+      CROSS JOIN LATERAL jsonb_populate_record(c, jsonb_build_object('id', 'crd_' || lpad(g::text, 32, '0'),
+        'created_at', now() + g * interval '1 second', 'revoked_at', now())) m`;
+    const path = `/console/apps/${app}`;
+    const cards = async (query: string): Promise<string[]> =>
+      [...(await look(gateway, `${path}${query}`, owner.cookie)).text.matchAll(/<h3 id="(crd_\w+)"/g)].map(
+        ([, id = '']) => id,
+      );
+    const [first, second] = [await cards(''), await cards('?page=2')];
+    expect([first.length, second.length, new Set([...first, ...second]).size, first[0]]).toEqual([
+      25,
+      6,
+      31,
+      credential,
+    ]);
+    expect(await cards('?state=active')).toEqual([credential]);
+    expect(await page(`${path}?state=expired`)).toContain('No credential matches');
+    const file = await look(gateway, `${path}?state=revoked&format=ndjson`, owner.cookie);
+    expect(
+      file.text
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line).state),
+    ).toEqual(Array(30).fill('revoked'));
+  });
+
   it('shows a client by URL by its host, and disconnects it at once', async () => {
     const hosted = await newClient(gateway);
     const { sql } = gateway.database;

@@ -58,8 +58,8 @@ afterAll(async () => {
   await gateway.close();
 });
 
-async function enter(page: Page): Promise<void> {
-  const link = await makeSignInLink(gateway.database.db, { person: owner.id, baseUrl: origin });
+async function enter(page: Page, person = owner.id): Promise<void> {
+  const link = await makeSignInLink(gateway.database.db, { person, baseUrl: origin });
   await page.goto(link?.url ?? '');
   await page.getByRole('button', { name: 'Sign in' }).click();
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
@@ -97,6 +97,30 @@ describe('a person with a browser', () => {
       expect(await page.locator('img, script, iframe, [style]').count(), path).toBe(0);
     }
     expect([foreign, complaints]).toEqual([[], []]);
+    await close();
+  });
+
+  it('reads the audit on a tablet and on half of a screen without scrolling aside, and names in one line', async () => {
+    const { sql } = gateway.database;
+    const reader = await newPerson(gateway);
+    await sql`UPDATE gateway.person SET email = 'owner@larkspur.example' WHERE id = ${reader.id}`;
+    const [row] = await sql<{ id: string }[]>`SELECT public_id AS id FROM platform.organization WHERE tenant = 1`;
+    const organization = row?.id ?? '';
+    const failed = { outcome: 'unsupported_parameter', status: 400, operation: 'conversation_message_attachments' };
+    await plantAudit(gateway.database, [
+      { organization_id: organization, surface: 'page', person_id: reader.id, address: '203.0.113.0/24', ...failed },
+      { organization_id: organization, surface: 'cli', targets: [reader.id, managed.credential, 'web_1_1'] },
+    ]);
+    const { page, close } = await openVisit(browser, origin, DESKTOP);
+    await enter(page, reader.id);
+    await page.goto(`${origin}/console/audit`);
+    const name = page.locator('td.name a', { hasText: 'owner@larkspur.example' }).first();
+    for (const width of [641, 768, 833, 900, 1024, 1152, 1153, 1280]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect([width, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([width, width]);
+      if (width > 1152)
+        expect([width, await name.evaluate('(one) => one.getClientRects().length')]).toEqual([width, 1]);
+    }
     await close();
   });
 

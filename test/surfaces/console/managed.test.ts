@@ -49,7 +49,7 @@ beforeEach(async () => {
 });
 
 const page = (path: string, by = owner): Promise<Answer> => look(gateway, path, by.cookie);
-const words = ({ text }: Answer): string => textOf(text.replaceAll('<', ' <')).replace(/\s+/g, ' ');
+const words = ({ text }: Pick<Answer, 'text'>): string => textOf(text.replaceAll('<', ' <')).replace(/\s+/g, ' ');
 const act = (name: string, fields: Fields = {}): Promise<Answer> => {
   const attempt = managedActs(managed)[name];
   if (!attempt) throw new Error(`no act ${name}`);
@@ -173,6 +173,22 @@ describe('webhooks', () => {
     expect(form.text).toMatch(/name="all_visitor" type="checkbox" value="yes" checked/);
     expect(form.text).not.toMatch(/name="all_conversation" type="checkbox" value="yes" checked/);
     expect(form.text).toContain('value="conversation.changed"');
+  });
+
+  it('have a form that is not refused as it is shown, and that never chooses another credential by itself', async () => {
+    const { sql } = gateway.database;
+    const chosen = ({ text }: Answer, field: string): string => {
+      const [, select = ''] = text.split(`<select id="${field}"`);
+      const options = select.split('</select>')[0] ?? '';
+      return (/value="([^"]+)" selected/.exec(options) ?? /value="([^"]+)"/.exec(options))?.[1] ?? '';
+    };
+    // A credential with limits cannot have a webhook, although its permissions are enough.
+    await gateway.issue({ scopes: ['website_read', 'event_read'], channels: ['chn_1_1_1'] });
+    const fresh = await page('/console/webhooks/new');
+    const fields = { website: chosen(fresh, 'website'), credential: chosen(fresh, 'credential') };
+    expect((await act('webhook_create', fields)).status).toBe(200);
+    await sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${managed.credential}`;
+    expect(chosen(await page(`/console/webhooks/${managed.webhook}/edit`), 'credential')).toBe(managed.credential);
   });
 
   it('send notices again: one by its delivery, or those of a span of time', async () => {
@@ -440,6 +456,29 @@ describe('the audit', () => {
     expect([csv.length, csv[0]?.split(',').slice(0, 2)]).toEqual([5, ['audit_id', 'time']]);
     const ocsf = (await page('/console/audit?format=ocsf')).text.trim().split('\n');
     expect(ocsf.map((line) => JSON.parse(line).class_uid)).toEqual(Array(4).fill(6003));
+  });
+
+  it('keeps a filter that its form does not list, and lists every outcome that records have', async () => {
+    const { text } = await page('/console/audit?app=app_4711&outcome=zqx9&person=prs_1');
+    for (const value of ['app_4711', 'zqx9', 'prs_1']) expect(text).toContain(`<option value="${value}" selected>`);
+    expect(words({ text })).toContain('Filter: Outcome zqx9, App app_4711, Person prs_1');
+    for (const outcome of ['address_refused', 'credentials', 'locked', 'unfinished', 'not_permitted'])
+      expect(text).toContain(`<option value="${outcome}">`);
+  });
+
+  it('names the first fifty of many readers, and the command that names all', async () => {
+    const people = await gateway.database.sql<{ id: string }[]>`
+      INSERT INTO gateway.person SELECT m.* FROM generate_series(1, 51) g JOIN gateway.person p ON p.id = ${owner.id}
+       CROSS JOIN LATERAL jsonb_populate_record(p, jsonb_build_object('id', 'prs_' || lpad(g::text, 32, '0'),
+         'email', 'reader' || g || '@larkspur.example')) m RETURNING id`;
+    const records = people.map(({ id }) => ({ person_id: id, organization_id: organization, targets: ['ctc_1_1_93'] }));
+    await plantAudit(gateway.database, [...records, { ...records[0], targets: ['ctc_1_1_92'] }]);
+    const { text } = await page('/console/audit?target=ctc_1_1_93');
+    const [, readers = ''] = text.split('Who read');
+    expect(readers.split('</table>')[0]?.match(/<tr role="row"><td/g)).toHaveLength(50);
+    expect(words({ text: readers })).toMatch(/The first 50 of 51\. .* gateway audit readers ctc_1_1_93 --days 30/);
+    expect(words(await page('/console/audit?target=ctc_1_1_92'))).not.toContain('audit readers');
+    await gateway.database.sql`DELETE FROM gateway.person WHERE id = ANY (${people.map(({ id }) => id)})`;
   });
 
   it('takes no day that the calendar lacks', async () => {

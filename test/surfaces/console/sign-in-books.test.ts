@@ -3,7 +3,19 @@ import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
 import { addRival, RIVAL, signedInAs } from '../../support/console/console.ts';
 import { eventually } from '../../support/eventually.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
-import { newPerson, PASSWORD, post, SAME } from '../../support/oauth/oauth.ts';
+import {
+  consented,
+  decide,
+  formOf,
+  newClient,
+  newPerson,
+  PASSWORD,
+  pkce,
+  post,
+  request,
+  SAME,
+  signedIn,
+} from '../../support/oauth/oauth.ts';
 
 /** E6: the books have the ways in and out of people, whether they succeed or fail. */
 let gateway: TestGateway;
@@ -69,6 +81,23 @@ it('a one-time link, and one that has ended', async () => {
   expect([...(await told(id))]).toEqual([
     { operation: 'console_link', outcome: 'ok', status: 303, person_id: id, targets: [], ...same() },
     { operation: 'console_link', outcome: 'credentials', status: 403, person_id: null, targets: [id], ...same() },
+  ]);
+});
+
+it('a consent that a person gives, and one that the person denies', async () => {
+  const { id, email } = await newPerson(gateway);
+  const client = await newClient(gateway);
+  await consented(gateway, client, { email });
+  const query = formOf(request(client, pkce()));
+  const cookie = await signedIn(gateway, query, email);
+  expect((await decide(gateway, query, cookie, { decision: 'deny' })).headers.location).toContain('access_denied');
+  const consents = async () => (await told(id)).filter(({ operation }) => operation === 'oauth_consent');
+  await eventually(async () => expect(await consents()).toHaveLength(2));
+  const [given] = await gateway.database.sql`SELECT id FROM gateway.consent WHERE person_id = ${id}`;
+  const about = { operation: 'oauth_consent', status: 303, person_id: id, ...same() };
+  expect(await consents()).toEqual([
+    { ...about, outcome: 'ok', targets: [given?.['id'], client.credential, client.app] },
+    { ...about, outcome: 'access_denied', targets: [] },
   ]);
 });
 

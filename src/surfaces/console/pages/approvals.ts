@@ -64,7 +64,7 @@ ${list({
   total,
   filters: [
     { name: 'q', label: 'App' },
-    { name: 'operation', label: 'Operation', choices: writes.map((name) => [name, name]) },
+    { name: 'operation', label: 'Operation', choices: writes.map((name) => [name, name]), open: true },
     { name: 'state', label: 'State', choices: SHOWN },
   ],
   table: table(

@@ -15,6 +15,7 @@ import { limits, permissions, sensitive, websites } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage } from '../page.ts';
 import { commands, dangerous, ends, facts, state, time } from '../parts.ts';
+import { ROWS } from '../query.ts';
 import { empty, exported, list, table } from '../table.ts';
 
 const APPS = '/console/apps';
@@ -110,20 +111,30 @@ const appDocument = (app: AppSummary): Record<string, unknown> => ({
   created_at: app.created_at,
 });
 
-/** Credentials of one app that its page shows. The newest come first. */
-const CREDENTIALS = 50;
+const STATES = [
+  ['active', 'Active'],
+  ['expired', 'Expired'],
+  ['revoked', 'Revoked'],
+] as const;
 
 const appPage: ConsolePage = {
   path: /^\/console\/apps\/(app_[a-f0-9]{32})$/,
   operation: 'console_app',
   async show(asked) {
-    const [id = ''] = asked.parameters;
+    const {
+      query,
+      parameters: [id = ''],
+    } = asked;
+    const wanted = query.one('state', ['active', 'expired', 'revoked']);
     const [app, { rows, total }, names] = await Promise.all([
       findApp(asked.desk, id),
-      listCredentials(asked.desk, { app: id }, { limit: CREDENTIALS, offset: 0 }),
+      listCredentials(asked.desk, { app: id, state: wanted }, query.slice),
       websiteNames(asked.desk),
     ]);
     if (!app) return undefined;
+    const file = exported(asked, `credentials-${id}`, rows.map(credentialDocument));
+    if (file) return file;
+    const several = total > ROWS || query.page > 1 || wanted !== undefined;
     return {
       title: app.client_host ?? app.name,
       body: html`<p class="up"><a href="${APPS}">Apps</a></p>
@@ -137,14 +148,26 @@ ${facts([
       ? 'None is active'
       : html`<a href="/console/consents?app=${app.id}">${app.active_consents} active</a>`,
   ],
+  ['Audit', html`<a href="/console/audit?app=${app.id}">Records of this app</a>`],
   [
     'Operations',
     html`<a href="${APPS}/${app.id}/operations">${app.switched_off.length === 0 ? 'None is switched off' : `${app.switched_off.length} switched off`}</a>`,
   ],
 ])}
 <h2>What it may see</h2>
-${rows.length === 0 ? empty('This app has no credential', html`It cannot read anything. The operator of this gateway issues a credential, as below.`) : rows.map((one) => credentialCard(asked, one, names))}
-${total > CREDENTIALS ? html`<p class="small">The page shows the newest ${CREDENTIALS} of ${total} credentials.</p>` : undefined}
+${list({
+  path: `${APPS}/${id}`,
+  query,
+  noun: ['credential', 'credentials'],
+  total,
+  // Most apps have a few credentials.
+  filters: several ? [{ name: 'state', label: 'State', choices: STATES }] : [],
+  table: html`${rows.map((one) => credentialCard(asked, one, names))}`,
+  empty: empty(
+    'This app has no credential',
+    html`It cannot read anything. The operator of this gateway issues a credential, as below.`,
+  ),
+})}
 ${
   app.client_host === null
     ? html`<details class="more"${rows.length === 0 ? html` open` : undefined}><summary>Issue a credential</summary>
@@ -156,6 +179,28 @@ ${commands(issuing(app.id, names))}
     };
   },
 };
+
+const credentialDocument = (one: CredentialRecord): Record<string, unknown> => ({
+  credential_id: one.id,
+  app_id: one.app_id,
+  client_host: one.client_host,
+  environment: one.environment,
+  state: one.state,
+  website_ids: one.sites.map((site) => `web_${one.tenant}_${site}`),
+  scopes: one.scopes,
+  data_access: one.data_access,
+  channel_ids: one.channel_ids,
+  team_ids: one.team_ids,
+  subsite_ids: one.subsite_ids,
+  allow_ip: one.allow_ip,
+  write: one.write,
+  approve: waitsOf(one),
+  approvers: one.approver_emails,
+  usable_tokens: one.client_host === null ? one.usable_tokens : null,
+  expires_at: one.expires_at,
+  revoked_at: one.revoked_at,
+  created_at: one.created_at,
+});
 
 function credentialCard(asked: Asked, one: CredentialRecord, names: ReadonlyMap<string, string>): Html {
   const active = one.state === 'active';

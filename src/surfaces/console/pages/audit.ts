@@ -3,7 +3,6 @@ import { FAILURE_CODES } from '../../../core/failures.ts';
 import { listApps, listPeople } from '../../../gateway/console/administration.ts';
 import {
   type AuditPlace,
-  type AuditReader,
   type AuditRow,
   type AuditRows,
   auditFileOf,
@@ -17,21 +16,22 @@ import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage, Exported, ShownPage } from '../page.ts';
-import { commands, shellWord, state, time } from '../parts.ts';
+import { commands, shellWord, state } from '../parts.ts';
 import { FILE_ROWS, type ListQuery, ROWS } from '../query.ts';
 import { empty, filterForm, type ListFilter, table } from '../table.ts';
+import { DAYS, readerPart } from './audit-readers.ts';
 
 const AUDIT = '/console/audit';
 /** Apps and people that the filters name. */
 const NAMES = { limit: 200, offset: 0 };
-/** Days for which the page of a record says who has read it. */
-const DAYS = 30;
 /** Before every record. */
 const FIRST = '2000-01-01T00:00:00Z';
 /** The day behind it has a year of four digits, too, so that PostgreSQL reads it. */
 const LAST_DAY = Date.parse('9998-12-31T00:00:00Z');
 const FILTERS = ['operation', 'target', 'outcome', 'app', 'person', 'surface', 'from', 'to'] as const;
 
+/** What a record says besides `ok` and the codes of failures: who was refused before a call, or did not wait for it. */
+const OUTCOMES = ['address_refused', 'credentials', 'locked', 'access_denied', 'unfinished'];
 const SURFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A', page: 'Page', cli: 'Command line' } as const;
 
 interface NamesShown {
@@ -195,45 +195,15 @@ const filtersOf = ({ apps, people }: NamesShown): ListFilter[] => [
   {
     name: 'outcome',
     label: 'Outcome',
-    choices: ['ok', ...FAILURE_CODES].map((one) => [one, one.replaceAll('_', ' ')]),
+    choices: ['ok', ...OUTCOMES, ...FAILURE_CODES].map((one) => [one, one.replaceAll('_', ' ')]),
+    open: true,
   },
-  { name: 'app', label: 'App', choices: [...apps].map(([id, name]) => [id, plain(name, 60)]) },
-  { name: 'person', label: 'Person', choices: [...people].map(([id, email]) => [id, plain(email, 60)]) },
+  { name: 'app', label: 'App', choices: [...apps].map(([id, name]) => [id, plain(name, 60)]), open: true },
+  { name: 'person', label: 'Person', choices: [...people].map(([id, email]) => [id, plain(email, 60)]), open: true },
   { name: 'surface', label: 'Interface', choices: AUDIT_SURFACES.map((one) => [one, SURFACES[one]]) },
   { name: 'from', label: 'From (UTC)', type: 'date' },
   { name: 'to', label: 'To', type: 'date' },
 ];
-
-/** Who has read one record. */
-const readerPart = (target: string, readers: readonly AuditReader[]): Html => html`
-<section><h2>Who read <code>${target}</code> in the last ${DAYS} days</h2>
-${
-  readers.length === 0
-    ? html`<p>No call named this record.</p>`
-    : table(
-        'Readers of the record',
-        [
-          { label: 'Who', kind: 'name' },
-          { label: 'Read', kind: 'number' },
-          { label: 'Refused or failed', kind: 'number' },
-          { label: 'First' },
-          { label: 'Last' },
-        ],
-        readers.map((one) => [readerOf(one), one.calls, one.failed, time(one.first_at), time(one.last_at)]),
-      )
-}
-<p class="small">Calls that showed the record in a list, or that named only its conversation or visitor, do not count.</p>
-</section>`;
-
-function readerOf({ app_id, app_name, person_id, email }: AuditReader): Html {
-  const person =
-    person_id === null
-      ? undefined
-      : html`<a href="/console/people/${person_id}">${named(email ?? person_id, EMAIL)}</a>`;
-  const app = app_id === null ? undefined : html`<a href="/console/apps/${app_id}">${named(app_name ?? app_id)}</a>`;
-  if (app && person) return html`${app} <span class="small">for ${person}</span>`;
-  return app ?? person ?? html`The command line`;
-}
 
 function recordPart(query: ListQuery, { rows, next }: AuditRows, names: NamesShown): Html {
   const on = next && `${AUDIT}${query.with({ after: `${next.at}.${next.id}` })}`;

@@ -129,6 +129,7 @@ ${facts([
   ['Added', time(one.created_at)],
   one.disabled_at ? ['Disabled', time(one.disabled_at)] : undefined,
   ['Consents', html`<a href="/console/consents?person=${one.id}">Consents of this person</a>`],
+  ['Audit', html`<a href="/console/audit?person=${one.id}">Records of this person</a>`],
   ['Id', html`<code>${one.id}</code>`],
 ])}
 ${changes(asked, one)}

@@ -97,6 +97,7 @@ ${list({
       name: 'app',
       label: 'App',
       choices: overview.apps.map((one) => [one.app_id, plain(one.app_name ?? one.app_id, 60)]),
+      open: true,
     },
   ],
   table: readingTable(readings.rows),

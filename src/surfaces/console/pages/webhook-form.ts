@@ -1,7 +1,7 @@
 import { type Parameters, single } from '../../../auth/oauth/parameters.ts';
 import { EVENT_FAMILIES } from '../../../core/events.ts';
 import { Refused } from '../../../core/refused.ts';
-import { listCredentials, websiteNames } from '../../../gateway/console/administration.ts';
+import { type CredentialRecord, listCredentials, websiteNames } from '../../../gateway/console/administration.ts';
 import {
   descriptionProblem,
   type EndpointRecord,
@@ -77,6 +77,23 @@ interface Editing {
   readonly more?: Html;
 }
 
+/** Without this, the form of a webhook whose credential has ended would choose another one, and nobody would see it. */
+const kept = (id: string, listed: readonly string[]): Html | undefined =>
+  id === '' || listed.includes(id) ? undefined : html`<option value="${id}" selected>${id}, as now</option>`;
+
+/** A website, and a credential that may have a webhook of it. So the form as it is shown is not refused. */
+function fittingPair(
+  able: readonly CredentialRecord[],
+  names: ReadonlyMap<string, string>,
+): Pick<WebhookGiven, 'website' | 'credential'> {
+  const free = able.filter((one) => (one.channel_ids ?? one.team_ids ?? one.subsite_ids) === null);
+  for (const website of names.keys()) {
+    const one = free.find(({ tenant, sites }) => sites.some((site) => `web_${tenant}_${site}` === website));
+    if (one) return { website, credential: one.id };
+  }
+  return { website: '', credential: '' };
+}
+
 export async function webhookForm(asked: Asked, editing: Editing, given: WebhookGiven): Promise<ShownPage> {
   const { problem, now } = given;
   const [{ rows }, names] = await Promise.all([
@@ -84,6 +101,7 @@ export async function webhookForm(asked: Asked, editing: Editing, given: Webhook
     websiteNames(asked.desk),
   ]);
   const able = rows.filter(({ scopes }) => scopes.includes('event_read') && scopes.includes('website_read'));
+  const chosen = given.credential === '' && given.website === '' ? fittingPair(able, names) : given;
   const described = problem === undefined ? undefined : html` aria-describedby="problem"`;
   const exact = given.eventTypes.filter((type) => !type.endsWith('.*'));
   const body =
@@ -101,14 +119,17 @@ export async function webhookForm(asked: Asked, editing: Editing, given: Webhook
     <input id="url" name="url" type="url" value="${given.url}" placeholder="https://hooks.example/gateway" autocomplete="off" spellcheck="false" maxlength="2048"${editing.keeps ? undefined : html` required`}${described}>
     <span class="small">An https address on port 443 or 8443.${editing.keeps ? ' Leave the field empty to keep the present address.' : undefined}</span></p>
   <p class="field"><label for="website">Website</label>
-    <select id="website" name="website" required>${[...names].map(
+    <select id="website" name="website" required>${kept(chosen.website, [...names.keys()])}${[...names].map(
       ([id, name]) =>
-        html`<option value="${id}"${given.website === id ? html` selected` : undefined}>${plain(name, 80)}</option>`,
+        html`<option value="${id}"${chosen.website === id ? html` selected` : undefined}>${plain(name, 80)}</option>`,
     )}</select></p>
   <p class="field"><label for="credential">Credential</label>
-    <select id="credential" name="credential" required>${able.map(
+    <select id="credential" name="credential" required>${kept(
+      chosen.credential,
+      able.map(({ id }) => id),
+    )}${able.map(
       (one) =>
-        html`<option value="${one.id}"${given.credential === one.id ? html` selected` : undefined}>${plain(one.client_host ?? one.app_name, 80)} (${one.id.slice(0, 12)}…)</option>`,
+        html`<option value="${one.id}"${chosen.credential === one.id ? html` selected` : undefined}>${plain(one.client_host ?? one.app_name, 80)} (${one.id.slice(0, 12)}…)</option>`,
     )}</select>
     <span class="small">Its permissions decide what is sent. When it ends, the webhook is silent.</span></p>
   <fieldset class="choices"><legend>Changes of</legend>${EVENT_FAMILIES.map(

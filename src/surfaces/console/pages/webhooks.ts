@@ -180,7 +180,7 @@ ${list({
       { label: 'Answer' },
       { label: 'Attempts', kind: 'number' },
       { label: 'Made' },
-      { label: 'Again' },
+      { label: 'Again', kind: 'number' },
     ],
     rows.map((row) => deliveryRow(asked, one, row)),
   ),

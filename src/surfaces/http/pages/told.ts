@@ -1,7 +1,7 @@
 import { type NamedAs, type NamedPerson, peopleNamed } from '../../../auth/sign-in.ts';
 import { networkOf } from '../../../flow/network.ts';
 import { RateLimit } from '../../../flow/rate-limit.ts';
-import { organizationOfPerson } from '../../../gateway/console/desk.ts';
+import { holderOfConsent, organizationOfPerson } from '../../../gateway/console/desk.ts';
 import { exchangeOf } from '../exchange.ts';
 import type { Visit } from './visit.ts';
 
@@ -17,6 +17,20 @@ export async function tellPassed(visit: Visit, personId: string): Promise<void> 
   const organizationId = await organizationOfPerson(visit.services.db, personId).catch(() => undefined);
   if (organizationId === undefined) return;
   tell(visit, { organizationId, personId }, [], 'ok');
+}
+
+/**
+ * Appends a record of a person's answer on the consent page to the books. It names the consent, the credential and the
+ * app that have access from now on. Without a consent, the person has denied.
+ */
+export async function tellAnswer(visit: Visit, personId: string, consent: string | undefined): Promise<void> {
+  const { db } = visit.services;
+  // The consent is given already, so a store that fails now only costs the record.
+  const organizationId = await organizationOfPerson(db, personId).catch(() => undefined);
+  if (organizationId === undefined) return;
+  const holder = consent === undefined ? [] : await holderOfConsent(db, consent).catch(() => []);
+  const targets = consent === undefined ? [] : [consent, ...holder];
+  tell(visit, { organizationId, personId }, targets, consent === undefined ? 'access_denied' : 'ok');
 }
 
 /**
