@@ -66,6 +66,11 @@ it('an address that leads through a pooler is refused', async () => {
   expect(found).toContainEqual(expect.objectContaining({ check: 'pooler', severity: 'error' }));
   const from = await command('larkspur', source.url, target.url, '--from', await pooler(source, true));
   expect(from).toMatchObject({ code: 1, stderr: expect.stringContaining('not through a pooler') });
+  // A move that has begun is not continued or undone through a pooler, either.
+  expect(await command('larkspur', source.url, ignoring, '--abandon')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('leads to a pooler'),
+  });
   expect(await move(cells, '--abandon')).toMatchObject({ code: 0 });
   expect(await leftovers(cells)).toEqual([]);
 }, 120_000);
