@@ -8,6 +8,7 @@ import { gateway as cli, cliDatabase, refused } from '../support/cli.ts';
 import { urlOf } from '../support/command.ts';
 import { issue } from '../support/credentials.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
+import { Browser, openTestProvider, type TestProvider } from '../support/oauth/identity-provider.ts';
 import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 import { work } from '../support/surfaces/a2a.ts';
@@ -18,16 +19,23 @@ const BASE = 'https://cell1.example';
 const HOST = 'acme.support.example';
 let database: TestDatabase;
 let replica: Replica;
+let provider: TestProvider;
 let port: number;
 
 beforeAll(async () => {
   database = await cliDatabase('demo');
   expect((await cli('organization', 'update', 'larkspur', '--host', HOST)).code).toBe(0);
   port = await freePort();
-  replica = await startReplica({ databaseUrl: urlOf(database), env: { GATEWAY_BASE_URL: BASE, PORT: `${port}` } });
+  provider = await openTestProvider([`https://${HOST}/oauth/identity/callback`]);
+  const env = {
+    ...{ GATEWAY_BASE_URL: BASE, PORT: `${port}`, GATEWAY_OIDC_ISSUER: provider.issuer },
+    ...{ GATEWAY_OIDC_CLIENT_ID: provider.clientId, GATEWAY_OIDC_CLIENT_SECRET: provider.clientSecret },
+  };
+  replica = await startReplica({ databaseUrl: urlOf(database), env });
 });
 afterAll(async () => {
   await replica.end();
+  await provider.close();
   await database.close();
 });
 
@@ -96,6 +104,21 @@ it('every document at the host of an organization is that of the base URL, with 
     expect(named, path).toContain(path);
   const problem = await ask('/api/v1/nothing', HOST);
   expect(problem.body.type).toBe(`https://${HOST}/problems/not_found`);
+});
+
+it('a person signs in with the identity provider at the host of the organization', async () => {
+  const own = `https://${HOST}`;
+  provider.account = { sub: 'ada', email: 'ada@example.com', email_verified: true };
+  await database.sql`INSERT INTO gateway.person (id, tenant, email, role)
+    VALUES (${`prs_${'a'.repeat(32)}`}, 1, 'ada@example.com', 'owner')`;
+  const browser = new Browser(new Map([BASE, own].map((origin) => [origin, port])));
+  const page = await browser.go(`${own}/console/identity?to=%2Fconsole%2Fpeople`);
+  expect([page.status, page.url, page.text.includes('ada@example.com')]).toEqual([200, `${own}/console/people`, true]);
+  expect([...browser.cookies(own).keys()]).toEqual(['__Host-igw_session']);
+  expect(browser.cookies(BASE).size).toBe(0);
+  // The provider knows only the redirect URI of the host, so it refuses the one of the base URL.
+  const there = await browser.go(`${BASE}/console/identity?to=%2Fconsole%2Fpeople`);
+  expect([there.status, new URL(there.url).origin]).toEqual([400, provider.origin]);
 });
 
 it('an unknown host is no host of an organization', async () => {

@@ -96,6 +96,7 @@ export const WHOLE = names(
   'store/cells/mistakes',
   'store/cells/move',
   'store/cells/refusals',
+  'store/cells/roles',
   'store/driver/connections',
   'store/driver/statements',
   'store/embedded/binaries',

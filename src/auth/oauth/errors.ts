@@ -112,3 +112,12 @@ export class OAuthError extends Error {
     return expected === undefined ? text : `${text} Send one of: ${expected.join(', ')}.`;
   }
 }
+
+/**
+ * The refusal of a client whose organization lives at `to`. If that is this gateway, a move is about to end: the
+ * organization is open here in a moment, and the client must not follow the URL in a circle.
+ */
+export const livesAt = (to: string, { baseUrl }: { readonly baseUrl: string }): OAuthError =>
+  to === baseUrl
+    ? new OAuthError('temporarily_unavailable', { retryAfter: 1 })
+    : new OAuthError('organization_moved', { baseUrl: to });

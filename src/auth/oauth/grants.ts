@@ -14,7 +14,7 @@ import {
 } from '../../store/sign-in/grants.ts';
 import { digestOf, newSecret, type SecretKind, secretFrom } from '../tokens.ts';
 import type { OAuthContext } from './context.ts';
-import { OAuthError } from './errors.ts';
+import { livesAt, OAuthError } from './errors.ts';
 import { resourceUri } from './metadata.ts';
 import { type Presented, present, presented, whileProved } from './present.ts';
 
@@ -96,7 +96,7 @@ export async function revoke(context: OAuthContext): Promise<TokenEnd | undefine
   const wait = kind === 'by_url' ? services.failures.wait(request.source) : 0;
   const some = ({ what, movedTo }: TokenEnd): boolean => what !== 'nothing' || movedTo !== undefined;
   const ended = await present(context, 'token', (by, token) => endToken(services.db, by, token), some);
-  if (ended?.movedTo !== undefined) throw new OAuthError('organization_moved', { baseUrl: ended.movedTo });
+  if (ended?.movedTo !== undefined) throw livesAt(ended.movedTo, services);
   if (ended && some(ended)) return ended;
   if (wait > 0) throw new OAuthError('slow_down', { secret: false, retryAfter: wait });
   return undefined;
@@ -111,7 +111,7 @@ async function exchange(
   const valid = (one: Exchanged): boolean => !('refused' in one) || one.refused !== 'invalid_grant';
   const exchanged = (await present(context, name, run, valid)) ?? { refused: 'invalid_grant' as const };
   if (!('refused' in exchanged)) return exchanged;
-  if (exchanged.refused === 'organization_moved') throw new OAuthError(exchanged.refused, { baseUrl: exchanged.to });
+  if (exchanged.refused === 'organization_moved') throw livesAt(exchanged.to, context.services);
   const { refused, ended, wait } = exchanged;
   const secret = context.kind === 'installed';
   throw new OAuthError(refused, { secret, ended, ...(wait !== undefined && { retryAfter: wait }) });

@@ -1,6 +1,6 @@
 import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
-import { StoreUnreachable, sqlState } from '../driver/errors.ts';
+import { refusesSettings, StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type CellFacts, readCellFacts } from './facts.ts';
 import type { MoveSides } from './hold.ts';
@@ -14,11 +14,19 @@ const REFUSALS = [
   [/^42501$/, 'The role of --to may not read the store of its gateway. Use a superuser.'],
 ] as const;
 
+const AT_TARGET = 'At the target: ';
+const BEHIND = 'The address leads to a pooler, through which no move works. Give the address of the server behind it.';
+const directNeed = ({ direct }: CellFacts): CellNeed => need('pooler', direct, BEHIND);
+
 /** Like `readCellFacts`, for an address that the operator has typed. */
 export async function factsOfTarget(db: Database): Promise<CellFacts> {
   try {
-    return await readCellFacts(db);
+    const facts = await readCellFacts(db);
+    requireAll([directNeed(facts)], AT_TARGET);
+    return facts;
   } catch (error) {
+    if (error instanceof StoreUnreachable && refusesSettings(error))
+      throw new Refused(AT_TARGET + BEHIND, { cause: error });
     if (error instanceof StoreUnreachable)
       throw new Refused('The PostgreSQL of --to cannot be reached. Check its address, and that it runs.', {
         cause: error,
@@ -44,7 +52,9 @@ export interface CellNeed {
   readonly sentence: string;
 }
 
-const need = (check: string, holds: boolean, sentence: string): CellNeed => ({ check, holds, sentence });
+function need(check: string, holds: boolean, sentence: string): CellNeed {
+  return { check, holds, sentence };
+}
 
 /** Privileges that a role lacks, each with the statement that grants it. */
 const granted = (check: string, { role }: CellFacts, ...all: readonly (readonly [boolean, string])[]): CellNeed => {
@@ -102,6 +112,7 @@ export const sourceNeeds = (facts: CellFacts): CellNeed[] => [
 
 /** What a cell needs so that an organization can arrive. */
 export const targetNeeds = (facts: CellFacts): CellNeed[] => [
+  directNeed(facts),
   need('standby', !facts.standby, 'The address leads to a standby. Give the address of its primary.'),
   Number.parseInt(facts.postgres, 10) < 16
     ? need(
@@ -206,7 +217,7 @@ export async function mustFit({ source, target, tenant, sameKey }: MoveSides): P
   ]);
   requireAll(pairNeeds(here, there, erased, sameKey));
   requireAll(sourceNeeds(here), 'At the source: ');
-  requireAll(targetNeeds(there), 'At the target: ');
+  requireAll(targetNeeds(there), AT_TARGET);
 }
 
 /** Refuses an organization that the target has already, or whose names another one there has. */

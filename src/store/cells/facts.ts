@@ -9,6 +9,8 @@ export interface CellFacts {
   readonly postgres: string;
   readonly schema: string;
   readonly standby: boolean;
+  /** False behind a pooler: the connection has not got the settings that the gateway sent. */
+  readonly direct: boolean;
   /** Numbers of new organizations: the first and the last, and how many are left. */
   readonly from: number;
   readonly to: number;
@@ -43,7 +45,8 @@ export async function readCellFacts(db: Database): Promise<CellFacts> {
     SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity,
            (SELECT number FROM gateway.cell) AS cell, current_setting('server_version') AS postgres,
            (SELECT string_agg(version || ' ' || name, ',' ORDER BY version) FROM public.gateway_migration) AS schema,
-           pg_is_in_recovery() AS standby, s.seqmin::float8 AS from, s.seqmax::float8 AS to,
+           pg_is_in_recovery() AS standby,
+           (SELECT source = 'client' FROM pg_settings WHERE name = 'statement_timeout') AS direct, s.seqmin::float8 AS from, s.seqmax::float8 AS to,
            (s.seqmax - coalesce(pg_sequence_last_value(s.seqrelid), s.seqmin - 1))::float8 AS left,
            coalesce((SELECT encode(sha256(key), 'hex') FROM gateway.ledger_key), '') AS "ledgerKey",
            coalesce((SELECT sealed FROM gateway.suppression_key), '') AS "suppressionKey",

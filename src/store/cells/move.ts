@@ -134,9 +134,13 @@ async function begin({ sides, baseUrl, from, say }: MoveOptions, begun: Move | u
   await emptyTarget(sides, { peer: there.identity, subscription: begun?.subscription ?? null });
   await beginAgain(source, tenant);
   await subscribe(source, target, tenant, from).catch((error: unknown) => {
-    if (error instanceof StoreUnreachable) throw error;
+    // Class 08 of SQLSTATE: the target's server could not connect to the source. The other codes are of this command.
+    const state = sqlState(error instanceof StoreUnreachable ? error.cause : error);
+    if (error instanceof StoreUnreachable && !/^08...$/.test(state)) throw error;
     throw new Refused(
-      'The target could not subscribe to the source. Check that its server reaches the address of --from (default: DATABASE_URL), with its password, and that the role may replicate; the log of the target says why.',
+      state === '2F003'
+        ? 'The role of --to is no superuser, so PostgreSQL wants a password in --from (default: DATABASE_URL), and a source that asks for it. Name a role with a password there, or give a superuser in --to.'
+        : 'The target could not subscribe to the source. Check that its server reaches the address of --from (default: DATABASE_URL), with its password and not through a pooler, and that the role may replicate; the log of the target says why.',
       { cause: error },
     );
   });

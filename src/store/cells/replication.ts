@@ -64,8 +64,7 @@ export async function keepOutOfLog(db: Database): Promise<void> {
  */
 export async function subscribe(source: Database, target: Database, tenant: string, from: string): Promise<void> {
   const slot = await slotOf(source, tenant);
-  // If it fails, the server's log must not have the address with its password. Only a superuser can say so.
-  await target.script('SET log_min_error_statement = panic').catch(() => undefined);
+  await keepOutOfLog(target);
   await target.script(`CREATE SUBSCRIPTION ${named(tenant)} CONNECTION ${literal(from)} PUBLICATION ${named(tenant)}
     WITH (slot_name = ${slot}, copy_data = true, binary = false, streaming = on, synchronous_commit = 'off')`);
 }

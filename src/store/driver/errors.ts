@@ -11,6 +11,10 @@ export class ForeignServerRefused extends Error {
   readonly code = 'FOREIGN_SERVER';
 }
 
+/** True if a pooler has refused the settings that the gateway sends. */
+export const refusesSettings = ({ cause }: Error): boolean =>
+  cause instanceof Error && /unsupported startup parameter/.test(cause.message);
+
 // The server cannot be reached now. Class 08: lost connection. 57P0x: shutdown. 53300: too many connections.
 // AT_STANDBY: the gateway's own code for a standby.
 export const UNREACHABLE =

@@ -1,5 +1,5 @@
 import { type Fragment, sql } from '../../core/sql.ts';
-import { isUnavailable, sqlState } from '../driver/errors.ts';
+import { isUnavailable, refusesSettings, sqlState } from '../driver/errors.ts';
 import {
   FLUSHED,
   type Mark,
@@ -11,7 +11,7 @@ import {
   type Standing,
 } from '../driver/lineage.ts';
 import { type Database, openDatabase } from '../driver/postgres.ts';
-import { lookAt, reaching, refusesSettings, requireReplica, requireSession } from './server.ts';
+import { lookAt, reaching, requireReplica, requireSession } from './server.ts';
 
 export interface ReplicaOptions {
   readonly url: string;

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { sql } from '../../core/sql.ts';
 import { addressesOf } from '../../core/store-address.ts';
-import { isStandby, StoreUnreachable, sqlState } from '../driver/errors.ts';
+import { isStandby, refusesSettings, StoreUnreachable, sqlState } from '../driver/errors.ts';
 import { hostsOf } from '../driver/hosts.ts';
 import type { Database } from '../driver/postgres.ts';
 import { StoreUnavailable } from '../embedded/unavailable.ts';
@@ -153,9 +153,6 @@ export function requireReplica(replica: StoreServer, primary: StoreServer): void
     'DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL, and to the same database.',
   );
 }
-
-export const refusesSettings = ({ cause }: Error): boolean =>
-  cause instanceof Error && /unsupported startup parameter/.test(cause.message);
 
 /**
  * Where an address leads: host:port/database of each host, without the password. Parsed by the driver, with PGHOST,

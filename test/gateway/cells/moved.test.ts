@@ -11,7 +11,7 @@ import { signedInAs } from '../../support/console/console.ts';
 import type { TestDatabase } from '../../support/database.ts';
 import { Client, connected, holder, openSession } from '../../support/events/realtime.ts';
 import { addEndpoint, openReceiver, run, tell, until } from '../../support/events/webhooks.ts';
-import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
+import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { KEYS } from '../../support/keys.ts';
 import { family, own, refreshing } from '../../support/oauth/ends.ts';
 import {
@@ -125,6 +125,28 @@ describe('a moved organization', () => {
     await move(null);
     expect((await refreshHosted(gateway, hosted)).status).toBe(200);
     expect((await token(gateway, client, refreshing(refresh))).status).toBe(200);
+  });
+
+  it('sends nobody in a circle, while the end of a move to this gateway is not committed yet', async () => {
+    const client = await newClient(gateway);
+    const { refresh } = await family(gateway, client);
+    const hosted = await connect(gateway, documents.serve(`/${randomUUID()}.json`), (await newPerson(gateway)).email);
+    const person = await newPerson(gateway);
+    await move(BASE_URL);
+    for (const answer of [
+      await token(gateway, client, refreshing(refresh)),
+      await refreshHosted(gateway, hosted),
+      await post(gateway, '/oauth/revoke', { token: hosted.refresh, client_id: hosted.client }),
+    ]) {
+      const { status, body, headers } = answer;
+      expect([status, body.error, headers['retry-after']]).toEqual([503, 'temporarily_unavailable', '1']);
+    }
+    const asked = { email: person.email, password: PASSWORD, organization: '' };
+    const signIn = await post(gateway, '/console/sign-in', asked, SAME);
+    expect([signIn.status, signIn.text.includes('is moving to this address')]).toEqual([503, true]);
+    await move(null);
+    expect((await token(gateway, client, refreshing(refresh))).status).toBe(200);
+    expect((await refreshHosted(gateway, hosted)).status).toBe(200);
   });
 
   it('tells the new address of no ended token to a client by URL that revokes or refreshes it', async () => {

@@ -11,8 +11,10 @@ import { compareAll } from '../../../src/store/administration/sources.ts';
 import { eraseOutcomes, takeLapsed } from '../../../src/store/calls/ledger.ts';
 import { clearMoved } from '../../../src/store/cells/ends.ts';
 import { putGuards, takeGuards } from '../../../src/store/cells/guards.ts';
+import { commitMove, takeHold } from '../../../src/store/cells/state.ts';
 import { partsOf } from '../../../src/store/cells/tables.ts';
 import { sqlState } from '../../../src/store/driver/errors.ts';
+import { openDatabase } from '../../../src/store/driver/postgres.ts';
 import { claimDeliveries, purgeDeliveries } from '../../../src/store/events/deliveries.ts';
 import { leapJournals } from '../../../src/store/events/journal.ts';
 import { buildIndexes } from '../../../src/store/open/build.ts';
@@ -200,6 +202,30 @@ it('during the hold, the short work of the gateway goes on for the others', asyn
     await holder`SELECT pg_advisory_unlock_all()`;
     holder.release();
   }
+});
+
+it('a write whose statement began before the end of the hold is refused after it', async () => {
+  const { sql } = database;
+  const { host, port, name: database_ } = database;
+  const target = { host, port, database: database_, username: 'postgres' };
+  const holder = openDatabase({ target, connections: 1, statementTimeout: 5_000, name: 'test' });
+  await sql`UPDATE gateway.move SET phase = 'copying' WHERE tenant = 1`;
+  const locking = await sql.reserve();
+  await locking`BEGIN`;
+  await locking`SELECT FROM gateway.webhook_endpoint WHERE tenant = 1 FOR UPDATE`;
+  // The statement takes its snapshot now, and waits for the row. The guard of the row comes after that.
+  const late = sql`UPDATE gateway.webhook_endpoint SET description = 'late' WHERE tenant = 1`.then(
+    () => 'written',
+    sqlState,
+  );
+  await expect
+    .poll(() => sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+    .toHaveLength(1);
+  expect(await commitMove(holder, '1', await takeHold(holder, '1', 1_000))).toBe(true);
+  await holder.close();
+  await locking`ROLLBACK`;
+  locking.release();
+  expect(await late).toBe('GWMOV');
 });
 
 it('after the move, all upkeep goes on for the others, and no row of the moved one changes', async () => {

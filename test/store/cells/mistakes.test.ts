@@ -1,6 +1,9 @@
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { clearMoved } from '../../../src/store/cells/ends.ts';
-import { openDatabase } from '../../../src/store/driver/postgres.ts';
+import type { MoveSides } from '../../../src/store/cells/hold.ts';
+import { moveOrganization } from '../../../src/store/cells/move.ts';
+import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
+import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import {
   BASE_URL,
   type Cell,
@@ -80,6 +83,32 @@ it('a target that has lost its data after the commit is told, and the rows at th
   expect(await abandonFrom(source, target)).toMatchObject({ code: 0 });
   expect(await leftovers(cells)).toEqual([]);
   expect(await messages(source)).toBe(2_271);
+}, 120_000);
+
+it('a connection that is lost between the two commits is told in a sentence, and the same command ends the move', async () => {
+  const { source, target } = cells;
+  const open = (side: keyof Cells, name: string, statementTimeout: number): Database =>
+    openDatabase({ target: cells[side].url, connections: 1, statementTimeout, name });
+  const sides: MoveSides = {
+    ...{ tenant: '1', source: open('source', 'test', 60_000), target: open('target', 'test', 60_000), open },
+    sameKey: (one, other) => one === other,
+    at: (step) => {
+      if (step === 'left') throw new StoreUnreachable('planted');
+    },
+  };
+  const lost = moveOrganization({
+    ...{ sides, from: source.url, baseUrl: BASE_URL, keepDays: 7, keepGiven: false },
+    ...{ say: () => undefined, progress: () => undefined },
+  });
+  await expect(lost).rejects.toThrow(
+    'has left this cell, but a connection was lost before it was open in the other one. Run the command again at once',
+  );
+  await Promise.all([sides.source.close(), sides.target.close()]);
+  const livesAt = (cell: Cell): Promise<object[]> =>
+    cell.sql`SELECT FROM platform.organization WHERE tenant = 1 AND moved_to IS NULL`;
+  expect([await livesAt(source), await livesAt(target)].flat()).toEqual([]);
+  expect(await move(cells)).toMatchObject({ code: 0 });
+  expect(await livesAt(target)).toHaveLength(1);
 }, 120_000);
 
 it('a first erasure during the copy stops the hold, because its key is another one at the target', async () => {

@@ -4,7 +4,7 @@ import type { ProvedClient } from '../../../store/sign-in/grants.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import { isCredentialId } from '../clients/installed.ts';
 import type { OAuthContext, Rule } from '../context.ts';
-import { OAuthError } from '../errors.ts';
+import { livesAt, OAuthError } from '../errors.ts';
 import { decode } from '../parameters.ts';
 
 interface BasicCredentials {
@@ -79,14 +79,14 @@ async function prove(context: OAuthContext, given: BasicCredentials | undefined,
     // The answer for a wrong secret, so that the caller does not learn that the secret is right.
     throw new OAuthError('invalid_client', { refused: { credential: client.id, logged: 'address_refused' } });
   }
-  requireHere(client);
+  requireHere(client, context.services);
   context.learn('client', client);
   context.learn('proof', proof);
 }
 
 /** Refuses a client whose organization lives in another cell. */
-export function requireHere({ movedTo }: InstalledClient): void {
-  if (movedTo !== null) throw new OAuthError('organization_moved', { baseUrl: movedTo });
+export function requireHere({ movedTo }: InstalledClient, services: OAuthContext['services']): void {
+  if (movedTo !== null) throw livesAt(movedTo, services);
 }
 
 const admits = (client: InstalledClient, from: string): boolean => client.admits?.(from) ?? true;

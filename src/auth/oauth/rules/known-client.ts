@@ -15,7 +15,7 @@ export const knownClient: Rule = async (context) => {
   const find = (of: string) => (kind === 'by_url' ? atUrl(context, of) : services.installed.fresh(of, request.source));
   const client = id === undefined ? undefined : await find(id);
   if (!client) throw new OAuthError('invalid_request', { about: ABOUT });
-  if (client.kind === 'installed') requireHere(client);
+  if (client.kind === 'installed') requireHere(client, services);
   context.learn('client', client);
 };
 

@@ -53,7 +53,11 @@ export async function tryToSignIn(
   const done = await signIn(services.db, { ...asked, password, source: wire.source, refused });
   if ('session' in done) return enter(done);
   visit.record.code = done.refused;
-  if (done.refused === 'organization_moved') {
+  if (done.refused === 'organization_moved' && done.to === services.baseUrl) {
+    // A move to this gateway is about to end.
+    const problem = 'Your organization is moving to this address. Try again in a minute.';
+    ask(503, { email, problem }, { 'Retry-After': '60' });
+  } else if (done.refused === 'organization_moved') {
     ask(421, { email, problem: `Your organization has moved. Sign in at ${done.to}.` });
   } else if (done.refused === 'throttled') {
     await tellLocked(visit, asked);
