@@ -15,7 +15,7 @@ import {
 import { nameOf, OPERATIONS, type Operation, pathOf, refusalOf } from '../support/authority/operations.ts';
 import { CANARY, type Canary, plantReceipt, receiptId, World, webId } from '../support/authority/world.ts';
 import type { Issued } from '../support/credentials.ts';
-import { times } from '../support/form.ts';
+import { everyOnce, inTurn, itOnce, times } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 
 /** Checks TN-02 and TN-03: which stored text appears in which answer, for every relevant subset of the grants. */
@@ -94,10 +94,10 @@ const powerSet = <T>(all: readonly T[]): T[][] =>
 /**
  * The subsets of the grants to try. With up to six grants, these are all subsets. With more grants, these are all
  * subsets that have every required grant, and the full set without one or two required grants. The quick form tries
- * every twelfth subset and the last one, which has all grants.
+ * every twelfth subset, and each form the last one, which has all grants.
  */
 const subsets = (operation: Operation): Need[][] =>
-  allSubsets(operation).filter((_, i, all) => i % times(1, 1, 12) === 0 || i === all.length - 1);
+  allSubsets(operation).filter((_, i, all) => inTurn(i, 12) || i === all.length - 1);
 
 function allSubsets(operation: Operation): Need[][] {
   const { asked, shows } = relevant(operation);
@@ -124,7 +124,7 @@ function membersOf(value: unknown, path = ''): string[] {
 }
 
 describe('TN-02 TN-03 stored text', () => {
-  it('TN-03 is a canary in every column that can hold one', async () => {
+  itOnce('TN-03 is a canary in every column that can hold one', async () => {
     const rows = await gateway.database.sql<{ name: string }[]>`
       SELECT table_name || '.' || column_name AS name FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
        WHERE table_type = 'BASE TABLE' AND table_schema = 'platform' AND data_type IN ('text', 'ARRAY', 'bytea', 'character varying', 'json', 'jsonb')
@@ -176,20 +176,23 @@ describe('TN-02 TN-03 stored text', () => {
     await plantReceipt(gateway.database.sql, holder.credential);
   };
 
-  it('TN-03 everything granted shows all of it; each column has an answer that shows it, or none ever does', async () => {
-    await hold(FULL);
-    const shown = new Set<string>();
-    for (const operation of OPERATIONS) {
-      const answer = await ask(pathOf(operation, WEB));
-      for (const one of named(canariesIn(answer))) shown.add(one.replace(/^.* (\w+) \d+ (\w+)$/, '$1.$2'));
-    }
-    const never = [...new Set(world.canaries.map(({ table, column }) => `${table}.${column}`))]
-      .filter((column) => !shown.has(column) && !column.endsWith('.external_id'))
-      .sort();
-    expect(never).toEqual(['organization.name', 'subsite.name']);
-  });
+  itOnce(
+    'TN-03 everything granted shows all of it; each column has an answer that shows it, or none ever does',
+    async () => {
+      await hold(FULL);
+      const shown = new Set<string>();
+      for (const operation of OPERATIONS) {
+        const answer = await ask(pathOf(operation, WEB));
+        for (const one of named(canariesIn(answer))) shown.add(one.replace(/^.* (\w+) \d+ (\w+)$/, '$1.$2'));
+      }
+      const never = [...new Set(world.canaries.map(({ table, column }) => `${table}.${column}`))]
+        .filter((column) => !shown.has(column) && !column.endsWith('.external_id'))
+        .sort();
+      expect(never).toEqual(['organization.name', 'subsite.name']);
+    },
+  );
 
-  it('TN-03 raw bytes carry the file’s name and content to whom they are granted', async () => {
+  itOnce('TN-03 raw bytes carry the file’s name and content to whom they are granted', async () => {
     const accept = 'application/octet-stream';
     for (const [id, query] of [
       [1, ''],
@@ -215,7 +218,7 @@ describe('TN-02 TN-03 stored text', () => {
   it('TN-03 is not repeated by errors, whoever sent it', async () => {
     await hold(FULL);
     const sent = world.canaries[100]?.text ?? '';
-    for (const operation of OPERATIONS.filter((_, i) => i % times(1, 1, 6) === 0)) {
+    for (const operation of everyOnce(OPERATIONS, 6)) {
       const mark = operation.path.includes('?') ? '&' : '?';
       for (const name of ['website_id', 'limit', 'cursor', 'query_field', 'order', 'path', 'language', 'nonsense']) {
         const answer = await ask(`${pathOf(operation, WEB)}${mark}${name}=${sent}$`);
@@ -227,7 +230,7 @@ describe('TN-02 TN-03 stored text', () => {
     expect(written).toEqual([]);
   });
 
-  it('TN-02 every scope and flag mattered to some answer of these tests', () => {
+  itOnce('TN-02 every scope and flag mattered to some answer of these tests', () => {
     const mattered = new Set(OPERATIONS.flatMap((one) => Object.values(relevant(one)).flat()));
     const untouched = [...ALL_SCOPES, ...ALL_FLAGS].filter((need) => !mattered.has(need)).sort();
     expect(untouched).toEqual(['conversation_update', 'visitor_notes_write']);

@@ -16,7 +16,8 @@ it('the files that npm test leaves out or shortens exist, and no file is in both
 });
 
 it('a file that has a shorter form is in the list, so that npm test and the mode rest together run it in full', () => {
-  const shorter = /\bitInFull\(|\bitOnce\b|\b(rows|every)Once\(|\b(times|repeats)\([^(),]+,[^(),]+,[^(),]+\)/;
+  const shorter =
+    /\bitInFull\(|\bitOnce\b|\b(rows|every)Once\(|\binTurn\(|\b(times|repeats)\([^(),]+,[^(),]+,[^(),]+\)/;
   for (const text of [
     'times(4, 10, 1)',
     'repeats(4, 10, 1)',
@@ -24,6 +25,7 @@ it('a file that has a shorter form is in the list, so that npm test and the mode
     'itOnce as it',
     'rowsOnce(views, 2)',
     'everyOnce(all, 5)',
+    'inTurn(i, 5)',
   ])
     expect(text).toMatch(shorter);
   expect('times(4, 10)').not.toMatch(shorter);

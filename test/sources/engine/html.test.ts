@@ -1,8 +1,8 @@
 import { compile } from 'html-to-text';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { htmlToText } from '../../../src/sources/engine/html.ts';
 import { shallow } from '../../../src/sources/engine/shallow.ts';
-import { everyOnce } from '../../support/form.ts';
+import { everyOnce, itOnce as test } from '../../support/form.ts';
 
 /** A million characters. */
 const fill = (unit: string, length = 1_000_000): string => unit.repeat(Math.floor(length / unit.length));
@@ -120,7 +120,7 @@ const REFERENCE = (): void => {
 const slower = (): number => Math.min(3, Math.max(1, cpuSeconds(REFERENCE) / IDLE));
 
 describe('a million characters take bounded time and room', () => {
-  test.each(everyOnce(Object.entries(SHAPES), 6))('%s', (name, html) => {
+  it.each(everyOnce(Object.entries(SHAPES), 6))('%s', (name, html) => {
     let text = '';
     const took = cpuSeconds(() => {
       text = htmlToText(html);

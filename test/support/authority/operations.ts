@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { expect } from 'vitest';
+import { packageRoot } from '../../../src/config/package.ts';
 import { type Flag, type Grants, granted, holdsAll, type Restricted, type Scope } from './grants.ts';
 import { cursorOf, subscriptionId } from './planted.ts';
 import { type Case, type Given, plain, type Realtime, type Row, type SubscriptionCase, type WriteCase } from './row.ts';
@@ -16,16 +17,17 @@ export type Write = Operation & WriteCase;
 export type SubscriptionWrite = Operation & SubscriptionCase;
 
 const FOLDER = new URL('../../tools/', import.meta.url);
+const EXTENSION = import.meta.url.slice(-2);
 
 /** The files with a row, relative to test/tools/. Each has the path that the declaration has in tools/. */
-export const ROWS = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })
+export const ROWS = readdirSync(new URL('test/tools/', packageRoot), { recursive: true, encoding: 'utf8' })
   .filter((name) => /^\w+\/[\w-]+\.ts$/.test(name))
   .sort();
 
 const rows = await Promise.all(
   ROWS.map(async (file): Promise<[tool: string, row: Row]> => {
     // The cast is needed, because the name of the file is not known to the compiler. A row of another form fails below.
-    const module = (await import(new URL(file, FOLDER).href)) as { default: Row };
+    const module = (await import(new URL(file.replace(/ts$/, EXTENSION), FOLDER).href)) as { default: Row };
     return [file.replace(/^.*\/(.*)\.ts$/, '$1').replaceAll('-', '_'), module.default];
   }),
 );

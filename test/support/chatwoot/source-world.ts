@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { inject } from 'vitest';
+import { packageRoot } from '../../../src/config/package.ts';
 import { type ChatwootSettings, openChatwoot } from '../../../src/sources/chatwoot/chatwoot.ts';
 import { chatwootGrants } from '../../../src/sources/chatwoot/grants.ts';
 import { parseRecord } from '../../../src/sources/engine/parse-record.ts';
 import type { Change, Position, Source } from '../../../src/sources/source.ts';
 
-const SCHEMA = readFileSync(new URL('./schema.sql', import.meta.url), 'utf8');
+const SCHEMA = readFileSync(new URL('test/support/chatwoot/schema.sql', packageRoot), 'utf8');
 
 export interface ChatwootWorld {
   /** A connection as superuser, like that of Chatwoot's application. */

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { run } from '../../../src/cli/program.ts';
+import { packageRoot } from '../../../src/config/package.ts';
 import { LONG } from '../form.ts';
 
 export interface Ran {
@@ -19,7 +20,7 @@ export interface Shell {
   close(): Promise<void>;
 }
 
-const CLAUDE = fileURLToPath(new URL('claude.mjs', import.meta.url));
+const CLAUDE = fileURLToPath(new URL('test/support/documents/claude.mjs', packageRoot));
 
 /**
  * How this shell differs from a reader's. curl prints the status of each answer on standard error. A script stands in

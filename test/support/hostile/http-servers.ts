@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { packageRoot } from '../../../src/config/package.ts';
 
 export interface Count {
   readonly connections: number;
@@ -27,7 +28,7 @@ interface Message {
 }
 
 export async function openHostileServer(seed: number): Promise<HostileServer> {
-  const program = fileURLToPath(new URL('http-server.mjs', import.meta.url));
+  const program = fileURLToPath(new URL('test/support/hostile/http-server.mjs', packageRoot));
   const child = fork(program, [String(seed)], { execArgv: [], stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const { ports = {}, names = [] } = await next(child);
   const { plain, ...tls } = ports;

@@ -26,6 +26,7 @@ import {
 } from '../../support/console/managed.ts';
 import type { Issued } from '../../support/credentials.ts';
 import { eventually } from '../../support/eventually.ts';
+import { everyOnce, itOnce } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { asked, asker } from '../../support/ledger/approvals.ts';
 import { note } from '../../support/ledger/commands.ts';
@@ -118,7 +119,7 @@ const NAMES = [
 const made = (name: string): number => (SHOW_SECRET.includes(name) ? 200 : 303);
 const act = (name: string): Attempt => acts()[name] ?? { page: '', action: '' };
 
-it('the table has every change of the console', () => {
+itOnce('the table has every change of the console', () => {
   expect(ACTS.map(({ operation }) => operation).sort()).toEqual([...NAMES].sort());
 });
 
@@ -145,7 +146,7 @@ const tokenOf = async (attempt: Attempt, { cookie }: SignedInPerson): Promise<st
 
 const DONE = /^\/console\/[a-z0-9_/]+\?done=[a-z_]+$/;
 
-describe.each(NAMES)('%s', (name) => {
+describe.each(everyOnce(NAMES, 3))('%s', (name) => {
   beforeAll(plant);
 
   it('changes nothing without the token of this form in this session', async () => {
@@ -360,7 +361,7 @@ describe('people among themselves', () => {
     return (await post(gateway, action, { csrf, ...fields }, { ...SAME, cookie: by.cookie })).status;
   };
 
-  it('an admin cannot make, change or disable an owner', async () => {
+  itOnce('an admin cannot make, change or disable an owner', async () => {
     const admin = await signedInAs(gateway, 'admin');
     const before = await state();
     for (const [leg, fields] of [
@@ -380,14 +381,14 @@ describe('people among themselves', () => {
     expect(await change(admin, other.id, 'role', { role: 'operator', was: 'admin' })).toBe(303);
   });
 
-  it('nobody changes the own role or disables themselves', async () => {
+  itOnce('nobody changes the own role or disables themselves', async () => {
     const before = await state();
     expect(await change(owner, owner.id, 'role', { role: 'admin', was: 'owner' })).toBe(409);
     expect(await change(owner, owner.id, 'disable')).toBe(409);
     expect(await state()).toBe(before);
   });
 
-  it('two owners who disable each other at the same time leave one owner', async () => {
+  itOnce('two owners who disable each other at the same time leave one owner', async () => {
     for (let round = 0; round < 5; round++) {
       const [one, two] = await Promise.all([signedInAs(gateway), signedInAs(gateway)]);
       const statuses = await Promise.all([change(one, two.id, 'disable'), change(two, one.id, 'disable')]);
@@ -397,7 +398,7 @@ describe('people among themselves', () => {
     }
   });
 
-  it('refuses a role that does not exist, and a malformed address', async () => {
+  itOnce('refuses a role that does not exist, and a malformed address', async () => {
     const before = await state();
     expect(await change(owner, other.id, 'role', { role: 'root', was: 'admin' })).toBe(409);
     const answer = await submit(gateway, owner, { ...act('person_add'), fields: { email: '<b>', role: 'admin' } });
@@ -428,7 +429,7 @@ describe('who sees the console', () => {
     '/console/nothing',
   ];
 
-  it('nobody without a session, with an ended session or with a session of an operator', async () => {
+  itOnce('nobody without a session, with an ended session or with a session of an operator', async () => {
     const operator = await signedInAs(gateway, 'operator');
     const ended = await signedInAs(gateway);
     await gateway.database.sql`UPDATE gateway.session SET expires_at = now() WHERE person_id = ${ended.id}`;
@@ -446,7 +447,7 @@ describe('who sees the console', () => {
       }
   });
 
-  it('an approver sees the queue, and every other page as one that does not exist', async () => {
+  itOnce('an approver sees the queue, and every other page as one that does not exist', async () => {
     const approver = await anApprover();
     const { text: nothing } = await look(gateway, '/console/nothing', approver.cookie);
     for (const path of pages()) {
@@ -459,7 +460,7 @@ describe('who sees the console', () => {
     }
   });
 
-  it('every page has the headers that stop frames, scripts, caches and referrers', async () => {
+  itOnce('every page has the headers that stop frames, scripts, caches and referrers', async () => {
     for (const path of pages()) {
       const { headers, status } = await look(gateway, path, owner.cookie);
       expect(status, path).toBe(path.endsWith('nothing') ? 404 : 200);
@@ -477,7 +478,7 @@ describe('who sees the console', () => {
     }
   });
 
-  it('an owner of another organization sees nothing of this one', async () => {
+  itOnce('an owner of another organization sees nothing of this one', async () => {
     const rival = await signedInAs(gateway, 'owner', { tenant: RIVAL });
     await gateway.database.sql`UPDATE gateway.app SET name = 'zqx9secret' WHERE id = ${issued.app}`;
     for (const path of pages()) {
@@ -490,7 +491,7 @@ describe('who sees the console', () => {
       expect((await look(gateway, path, rival.cookie)).text).toContain('No consent matches');
   });
 
-  it('asks a person who opens too many pages to wait', async () => {
+  itOnce('asks a person who opens too many pages to wait', async () => {
     const answers = await Promise.all(
       Array.from({ length: 90 }, () => look(gateway, '/console/nothing', owner.cookie)),
     );
@@ -508,7 +509,7 @@ describe('a one-time link', () => {
   const use = (url: string, headers: Record<string, string> = SAME): Promise<Answer> =>
     post(gateway, '/console/enter/use', { link: secretOf(url) }, headers);
 
-  it('signs in once, and a GET does not use it up', async () => {
+  itOnce('signs in once, and a GET does not use it up', async () => {
     const url = await link();
     for (let n = 0; n < 3; n++) {
       const page = await look(gateway, url);
@@ -530,13 +531,13 @@ describe('a one-time link', () => {
       ]);
   });
 
-  it('gives one session to ten browsers that use it at the same time', async () => {
+  itOnce('gives one session to ten browsers that use it at the same time', async () => {
     const url = await link();
     const answers = await Promise.all(Array.from({ length: 10 }, () => use(url)));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, ...Array(9).fill(403)]);
   });
 
-  it('ends after 15 minutes, with the role, with a new password, and with the person', async () => {
+  itOnce('ends after 15 minutes, with the role, with a new password, and with the person', async () => {
     const { sql } = gateway.database;
     const kill = [
       () => sql`UPDATE gateway.sign_in_link SET expires_at = now() WHERE person_id = ${owner.id}`,
@@ -557,7 +558,7 @@ describe('a one-time link', () => {
     }
   });
 
-  it('is refused from another site and in a malformed form, and stands in no log', async () => {
+  itOnce('is refused from another site and in a malformed form, and stands in no log', async () => {
     const url = await link();
     const secret = secretOf(url);
     await look(gateway, url);
@@ -573,7 +574,7 @@ describe('a one-time link', () => {
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
-  it('of an operator or a disabled person is not made', async () => {
+  itOnce('of an operator or a disabled person is not made', async () => {
     const operator = await newPerson(gateway, 'operator');
     expect(await makeSignInLink(gateway.database.db, { person: operator.id, baseUrl: '' })).toBeUndefined();
   });

@@ -9,6 +9,7 @@ import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
 import { type RunningServer, startServer, type Timeouts } from '../../../src/surfaces/http/server.ts';
 import { restSurface } from '../../../src/surfaces/rest/rest.ts';
 import { exchange } from '../../support/answer.ts';
+import { everyOnce, itOnce } from '../../support/form.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
   bytesOf,
@@ -25,6 +26,8 @@ import {
 let gateway: TestGateway;
 let token: string;
 let calls: Example[];
+/** One call of three in `npm test`, and the others in the mode `rest`. */
+let chosen: readonly Example[];
 const servers: RunningServer[] = [];
 
 beforeAll(async () => {
@@ -32,6 +35,7 @@ beforeAll(async () => {
   ({ token } = await writer(gateway));
   calls = await examples(gateway);
   expect(calls.length).toBeGreaterThanOrEqual(42);
+  chosen = everyOnce(calls, 3);
 });
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.close()));
@@ -81,7 +85,7 @@ describe('HT-01 headers', () => {
   };
 
   it('HT-01 every operation: hardened, not stored, no software named, no CORS', async () => {
-    for (const call of calls) {
+    for (const call of chosen) {
       const { tool, url } = call;
       for (const options of [{ token }, { token, method: 'HEAD' }, {}, { token, method: 'DELETE' }]) {
         const { headers, status } = await gateway.ask(
@@ -100,7 +104,7 @@ describe('HT-01 headers', () => {
     }
   });
 
-  it('HT-01 documents, probes, unknown paths and refusals of bad HTTP too', async () => {
+  itOnce('HT-01 documents, probes, unknown paths and refusals of bad HTTP too', async () => {
     for (const path of ['/livez', '/readyz', '/api/v1/openapi.json', '/', '/nothing', '/api/v1/%00', '/%ZZ']) {
       const { headers, status } = await gateway.ask(path);
       expect(headers, `${path} ${status}`).toMatchObject(FIXED);
@@ -171,8 +175,8 @@ describe('HT-02 query parameters', () => {
     };
     // One request has all of them, and the answer names each. Alone, they are sent to one operation.
     const all = PIECES.join('&');
-    for (const call of calls) expect(await refusals(call, all), call.tool.name).toBe(all.split('&').length);
-    const [first] = calls;
+    for (const call of chosen) expect(await refusals(call, all), call.tool.name).toBe(all.split('&').length);
+    const [first] = chosen;
     for (const piece of PIECES) expect(first && (await refusals(first, piece)), piece).toBeGreaterThan(0);
   });
 
@@ -193,17 +197,17 @@ describe('HT-02 query parameters', () => {
       [(name: string) => `${name}=a%00b`, INVALID],
       [(name: string) => name, INVALID],
     ] as const)
-      for (const call of calls)
+      for (const call of chosen)
         asked += await refusesEach(
           call,
           named(call),
           (name) => fault(name, Object.fromEntries(call.query)[name] ?? 'x'),
           code,
         );
-    expect(asked).toBeGreaterThan(600);
+    expect(asked).toBeGreaterThan(12 * chosen.length);
   });
 
-  it('HT-02 a thousand parameters make a short answer', async () => {
+  itOnce('HT-02 a thousand parameters make a short answer', async () => {
     const answer = await gateway.ask(`/api/v1/websites?${'a=1&'.repeat(1_000)}`, { token });
     expect(answer.status).toBe(400);
     expect(answer.body.errors).toHaveLength(20);
@@ -212,7 +216,7 @@ describe('HT-02 query parameters', () => {
 
 describe('HT-03 paths', () => {
   it('HT-03 nothing but a path’s own spelling reaches it, with or without a token', async () => {
-    for (const call of calls) {
+    for (const call of chosen) {
       const { tool, path, query } = call;
       const tail = query.map(([name, value]) => `${name}=${value}`).join('&');
       const last = path.lastIndexOf('/');
@@ -239,7 +243,7 @@ describe('HT-03 paths', () => {
     }
   });
 
-  it('HT-03 other request targets name nothing', async () => {
+  itOnce('HT-03 other request targets name nothing', async () => {
     for (const target of [
       '*api/v1/websites',
       '*',
@@ -308,13 +312,13 @@ describe('HT-04 smuggling', () => {
     ['HTTP/9.9', () => head('GET /api/v1/websites HTTP/9.9')],
   ];
 
-  it.each(cases)('HT-04 %s: 400 once, then closed', async (_, bytes) => {
+  itOnce.each(cases)('HT-04 %s: 400 once, then closed', async (_, bytes) => {
     const { text, closed } = await raw(gateway.port, bytes());
     expect(parse(text).status, text).toBe(400);
     expect(closed).toBe(true);
   });
 
-  it('HT-04 rubbish behind a whole request never takes the place of its answer', async () => {
+  itOnce('HT-04 rubbish behind a whole request never takes the place of its answer', async () => {
     for (let i = 0; i < 20; i++) {
       const { text, closed } = await raw(gateway.port, `${head(WEBSITES)}RUBBISH\r\n\r\n`);
       expect(closed).toBe(true);
@@ -322,7 +326,7 @@ describe('HT-04 smuggling', () => {
     }
   });
 
-  it('HT-04 pipelined requests are answered in their order', async () => {
+  itOnce('HT-04 pipelined requests are answered in their order', async () => {
     const lines = ['/api/v1/websites', '/livez', '/api/v1/context', '/nothing'].map((path, i) =>
       head(`GET ${path} HTTP/1.1`, ...(i === 3 ? ['Connection: close'] : [])),
     );
@@ -334,7 +338,7 @@ describe('HT-04 smuggling', () => {
     expect(text.indexOf('"live"')).toBeLessThan(text.indexOf('"principal"'));
   });
 
-  it('HT-04 headers over 16 KiB are refused', async () => {
+  itOnce('HT-04 headers over 16 KiB are refused', async () => {
     const { text, closed } = await raw(gateway.port, head(WEBSITES, `X-A: ${'x'.repeat(20_000)}`));
     expect(parse(text).status).toBe(431);
     expect(closed).toBe(true);
@@ -367,39 +371,42 @@ function pausedReader(port: number): Socket {
 }
 
 describe('HT-05 slow clients', () => {
-  it('HT-05 slow headers, slow bodies and silent sockets are cut; a good client is served meanwhile (F-17)', async () => {
-    const { port } = await serverWith(SHORT);
-    const agent = new Agent({ keepAlive: true, maxSockets: 4 });
-    const good = async (rounds: number): Promise<number[]> => {
-      const times: number[] = [];
-      for (let i = 0; i < rounds; i++) {
-        const began = performance.now();
-        expect(await statusOf(port, '/api/v1/websites', { authorization: `Bearer ${token}` }, agent)).toBe(200);
-        times.push(performance.now() - began);
-        await sleep(5);
-      }
-      return times.sort((a, b) => a - b);
-    };
-    await good(50);
-    const slow = [
-      ...Array.from({ length: 100 }, () => raw(port, head(WEBSITES), { drip: 100, patience: 6_000 })),
-      ...Array.from({ length: 100 }, () =>
-        raw(port, head('GET /nothing HTTP/1.1', 'Content-Length: 900'), { patience: 6_000 }),
-      ),
-      ...Array.from({ length: 300 }, () => raw(port, '', { patience: 6_000 })),
-    ];
-    const times = await good(100);
-    const cut = await Promise.all(slow);
-    agent.destroy();
-    expect(cut.filter(({ closed }) => !closed)).toHaveLength(0);
-    expect(Math.max(...cut.map(({ ms }) => ms))).toBeLessThan(5_000);
-    for (const { text } of cut.slice(0, 100)) expect(parse(text).status).toBe(408);
-    // The limit is high, because other programs can slow the machine. If slow clients delayed the server, the time
-    // would be much longer.
-    expect(times[Math.floor(times.length * 0.9)]).toBeLessThan(500);
-  });
+  itOnce(
+    'HT-05 slow headers, slow bodies and silent sockets are cut; a good client is served meanwhile (F-17)',
+    async () => {
+      const { port } = await serverWith(SHORT);
+      const agent = new Agent({ keepAlive: true, maxSockets: 4 });
+      const good = async (rounds: number): Promise<number[]> => {
+        const times: number[] = [];
+        for (let i = 0; i < rounds; i++) {
+          const began = performance.now();
+          expect(await statusOf(port, '/api/v1/websites', { authorization: `Bearer ${token}` }, agent)).toBe(200);
+          times.push(performance.now() - began);
+          await sleep(5);
+        }
+        return times.sort((a, b) => a - b);
+      };
+      await good(50);
+      const slow = [
+        ...Array.from({ length: 100 }, () => raw(port, head(WEBSITES), { drip: 100, patience: 6_000 })),
+        ...Array.from({ length: 100 }, () =>
+          raw(port, head('GET /nothing HTTP/1.1', 'Content-Length: 900'), { patience: 6_000 }),
+        ),
+        ...Array.from({ length: 300 }, () => raw(port, '', { patience: 6_000 })),
+      ];
+      const times = await good(100);
+      const cut = await Promise.all(slow);
+      agent.destroy();
+      expect(cut.filter(({ closed }) => !closed)).toHaveLength(0);
+      expect(Math.max(...cut.map(({ ms }) => ms))).toBeLessThan(5_000);
+      for (const { text } of cut.slice(0, 100)) expect(parse(text).status).toBe(408);
+      // The limit is high, because other programs can slow the machine. If slow clients delayed the server, the time
+      // would be much longer.
+      expect(times[Math.floor(times.length * 0.9)]).toBeLessThan(500);
+    },
+  );
 
-  it.concurrent('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
+  itOnce.concurrent('F-17 readers that take nothing are cut off, and what they hold is bounded', async () => {
     const { port, held } = await serverWith(SHORT, [large]);
     const sockets = Array.from({ length: 5 }, () => pausedReader(port));
     await expect.poll(() => held().requests).toBeGreaterThan(0);
@@ -422,7 +429,7 @@ describe('HT-05 slow clients', () => {
     for (const bytes of taken) expect(bytes).toBeLessThan(LARGE.length);
   });
 
-  it.concurrent('F-17 a reply is taken within a time, however steadily its reader sips', async () => {
+  itOnce.concurrent('F-17 a reply is taken within a time, however steadily its reader sips', async () => {
     const { port, held } = await serverWith(SHORT, [large]);
     const socket = pausedReader(port);
     // Read a little all the time, so that the timeout for silent connections never applies.
@@ -435,7 +442,7 @@ describe('HT-05 slow clients', () => {
     socket.destroy();
   });
 
-  it.concurrent('HT-05 an idle connection is closed after the keep-alive time, a working one is not', async () => {
+  itOnce.concurrent('HT-05 an idle connection is closed after the keep-alive time, a working one is not', async () => {
     const { port } = await serverWith(SHORT);
     const { closed, ms, text } = await raw(port, head(WEBSITES), { patience: 6_000 });
     expect(parse(text).status).toBe(200);
@@ -443,33 +450,38 @@ describe('HT-05 slow clients', () => {
     expect(ms).toBeGreaterThan(400);
   });
 
-  it('F-18 closing: the request under way is answered with Connection: close, and nothing holds the server open', async () => {
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    const slow: RequestHandler = (request, response) => {
-      if (request.url !== '/held') return false;
-      void held.then(() => response.end('done'));
-      return true;
-    };
-    const server = await serverWith(PATIENT, [slow]);
-    const underWay = raw(server.port, head('GET /held HTTP/1.1'), { patience: 5_000 });
-    await expect.poll(() => server.held().requests).toBe(1);
-    const idle = raw(server.port, head(WEBSITES), { patience: 5_000 });
-    await expect.poll(() => [server.held().connections, server.held().requests]).toEqual([2, 1]);
-    const began = performance.now();
-    const closed = server.close();
-    await expect.poll(() => statusOf(server.port, '/livez', {}).catch(String), { interval: 5 }).toMatch('ECONNREFUSED');
-    release();
-    const { text } = await underWay;
-    expect(parse(text).headers.get('connection')).toBe('close');
-    expect((await idle).closed).toBe(true);
-    await closed;
-    expect(performance.now() - began).toBeLessThan(2_000);
-  });
+  itOnce(
+    'F-18 closing: the request under way is answered with Connection: close, and nothing holds the server open',
+    async () => {
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const slow: RequestHandler = (request, response) => {
+        if (request.url !== '/held') return false;
+        void held.then(() => response.end('done'));
+        return true;
+      };
+      const server = await serverWith(PATIENT, [slow]);
+      const underWay = raw(server.port, head('GET /held HTTP/1.1'), { patience: 5_000 });
+      await expect.poll(() => server.held().requests).toBe(1);
+      const idle = raw(server.port, head(WEBSITES), { patience: 5_000 });
+      await expect.poll(() => [server.held().connections, server.held().requests]).toEqual([2, 1]);
+      const began = performance.now();
+      const closed = server.close();
+      await expect
+        .poll(() => statusOf(server.port, '/livez', {}).catch(String), { interval: 5 })
+        .toMatch('ECONNREFUSED');
+      release();
+      const { text } = await underWay;
+      expect(parse(text).headers.get('connection')).toBe('close');
+      expect((await idle).closed).toBe(true);
+      await closed;
+      expect(performance.now() - began).toBeLessThan(2_000);
+    },
+  );
 
-  it('F-18 leaving: who has connected and was not accepted yet is answered, not reset', async () => {
+  itOnce('F-18 leaving: who has connected and was not accepted yet is answered, not reset', async () => {
     const server = await serverWith(PATIENT);
     // The kernel accepts all connections before Node handles the first one, so the gateway gets many connections at
     // once.
@@ -489,7 +501,7 @@ const statusOf = async (
 ): Promise<number> => (await exchange({ port, path, headers, agent })).status;
 
 describe('HT-06 bodies', () => {
-  it('HT-06 no read takes one: 400 and closed, whatever its length, framing, coding or expectation', async () => {
+  itOnce('HT-06 no read takes one: 400 and closed, whatever its length, framing, coding or expectation', async () => {
     for (const { tool, url } of calls.filter((one) => one.tool.effect === 'read')) {
       const { text, closed } = await raw(gateway.port, head(`GET ${url} HTTP/1.1`, 'Content-Length: 1000000000'));
       expect(parse(text).status, tool.name).toBe(400);
@@ -513,7 +525,7 @@ describe('HT-06 bodies', () => {
     }
   });
 
-  it('HT-06 an empty body is none; an expectation is never met with 100 or a bare 417', async () => {
+  itOnce('HT-06 an empty body is none; an expectation is never met with 100 or a bare 417', async () => {
     for (const fields of [['Content-Length: 0'], ['Expect: 100-continue'], ['Expect: anything']]) {
       const { text } = await raw(gateway.port, head(WEBSITES, ...fields, 'Connection: close'));
       expect(parse(text).status, String(fields)).toBe(200);
@@ -521,7 +533,7 @@ describe('HT-06 bodies', () => {
   });
 });
 
-it('a document is made at its first request, and never again', async () => {
+itOnce('a document is made at its first request, and never again', async () => {
   const { port } = await serverWith(PATIENT);
   expect(made).toBe(0);
   for (let i = 0; i < 2; i++)
@@ -529,34 +541,48 @@ it('a document is made at its first request, and never again', async () => {
 });
 
 describe('HT-07 methods', () => {
-  it('HT-07 every operation: wrong methods are 405 with Allow, before any token; HEAD is GET without a body', async () => {
-    const paths = new Set(calls.map(({ tool }) => tool.path));
-    expect(paths.size).toBeLessThan(calls.length);
-    for (const path of paths) {
-      const here = calls.filter(({ tool }) => tool.path === path);
-      const methods = gateway.corridor.registry.tools.filter((tool) => tool.path === path).map((tool) => tool.method);
-      const served = methods.includes('GET') ? [...methods, 'HEAD'] : methods;
-      for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY']) {
-        if (served.includes(method)) continue;
-        const url = here[0]?.url ?? '';
-        const { status, headers, body } = await gateway.ask(url, { method });
-        expect(status, `${method} ${url}`).toBe(405);
-        expect(headers['allow']?.split(', ').sort()).toEqual([...served].sort());
-        if (method !== 'HEAD') expect(body.code).toBe('method_not_allowed');
+  itOnce(
+    'HT-07 every operation: wrong methods are 405 with Allow, before any token; HEAD is GET without a body',
+    async () => {
+      const paths = new Set(calls.map(({ tool }) => tool.path));
+      expect(paths.size).toBeLessThan(calls.length);
+      for (const path of paths) {
+        const here = calls.filter(({ tool }) => tool.path === path);
+        const methods = gateway.corridor.registry.tools.filter((tool) => tool.path === path).map((tool) => tool.method);
+        const served = methods.includes('GET') ? [...methods, 'HEAD'] : methods;
+        for (const method of [
+          'GET',
+          'HEAD',
+          'POST',
+          'PUT',
+          'PATCH',
+          'DELETE',
+          'OPTIONS',
+          'TRACE',
+          'PROPFIND',
+          'QUERY',
+        ]) {
+          if (served.includes(method)) continue;
+          const url = here[0]?.url ?? '';
+          const { status, headers, body } = await gateway.ask(url, { method });
+          expect(status, `${method} ${url}`).toBe(405);
+          expect(headers['allow']?.split(', ').sort()).toEqual([...served].sort());
+          if (method !== 'HEAD') expect(body.code).toBe('method_not_allowed');
+        }
       }
-    }
-    for (const { tool, url } of calls.filter((one) => one.tool.effect === 'read')) {
-      const [got, had] = [await gateway.ask(url, { token }), await gateway.ask(url, { token, method: 'HEAD' })];
-      expect(had.status, tool.name).toBe(got.status);
-      expect(had.text).toBe('');
-      expect(had.headers['content-type']).toBe(got.headers['content-type']);
-      // The answer of `health` contains times, so its length can change between two requests.
-      if (tool.name !== 'health') expect(had.headers['content-length']).toBe(got.headers['content-length']);
-      expect((await gateway.ask(url, { method: 'HEAD' })).status, tool.name).toBe(401);
-    }
-  });
+      for (const { tool, url } of calls.filter((one) => one.tool.effect === 'read')) {
+        const [got, had] = [await gateway.ask(url, { token }), await gateway.ask(url, { token, method: 'HEAD' })];
+        expect(had.status, tool.name).toBe(got.status);
+        expect(had.text).toBe('');
+        expect(had.headers['content-type']).toBe(got.headers['content-type']);
+        // The answer of `health` contains times, so its length can change between two requests.
+        if (tool.name !== 'health') expect(had.headers['content-length']).toBe(got.headers['content-length']);
+        expect((await gateway.ask(url, { method: 'HEAD' })).status, tool.name).toBe(401);
+      }
+    },
+  );
 
-  it('HT-07 documents and probes; CONNECT, unknown methods, OPTIONS *', async () => {
+  itOnce('HT-07 documents and probes; CONNECT, unknown methods, OPTIONS *', async () => {
     for (const path of ['/livez', '/readyz', '/api/v1/openapi.json']) {
       const { status, headers } = await gateway.ask(path, { method: 'POST' });
       expect(status, path).toBe(405);
@@ -571,13 +597,13 @@ describe('HT-07 methods', () => {
     expect(parse((await raw(gateway.port, head('OPTIONS * HTTP/1.1', 'Connection: close'))).text).status).toBe(404);
   });
 
-  it('HT-07 a method named in a header or parameter changes nothing', async () => {
+  itOnce('HT-07 a method named in a header or parameter changes nothing', async () => {
     const answer = await gateway.ask('/api/v1/websites', { token, headers: { 'x-http-method-override': 'DELETE' } });
     expect(answer.status).toBe(200);
     expect((await gateway.ask('/api/v1/websites?_method=DELETE', { token })).status).toBe(400);
   });
 
-  it('HT-07 an offer to upgrade is ignored', async () => {
+  itOnce('HT-07 an offer to upgrade is ignored', async () => {
     const fields = ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__'];
     expect(parse((await raw(gateway.port, head(WEBSITES, ...fields))).text).status).toBe(200);
   });
@@ -595,7 +621,7 @@ describe('HT-08 singleton headers', () => {
   ];
 
   it.each(twice)('HT-08 two of %s are 400 on every operation, whether equal or not', async (name, value) => {
-    for (const call of calls) {
+    for (const call of chosen) {
       const { tool } = call;
       const second = calls.indexOf(call) % 2 === 0 ? value() : 'other';
       const own = ['Host', 'Authorization', ...(call.body ? ['Content-Type', 'Idempotency-Key'] : [])];
@@ -611,14 +637,14 @@ describe('HT-08 singleton headers', () => {
     }
   });
 
-  it('HT-08 documents and probes refuse them too', async () => {
+  itOnce('HT-08 documents and probes refuse them too', async () => {
     for (const path of ['/livez', '/readyz', '/api/v1/openapi.json']) {
       const { text } = await raw(gateway.port, head(`GET ${path} HTTP/1.1`, 'Host: b', 'Connection: close'));
       expect(parse(text).status, path).toBe(400);
     }
   });
 
-  it('HT-08 a list header may be split over two lines', async () => {
+  itOnce('HT-08 a list header may be split over two lines', async () => {
     const fields = ['Accept: text/html', 'Accept: application/json', 'Connection: close'];
     expect(parse((await raw(gateway.port, head(WEBSITES, ...fields))).text).status).toBe(200);
   });
@@ -643,7 +669,7 @@ describe('HT-09 raw bytes', () => {
     expect(createHash('sha256').update(whole).digest('hex')).toBe(body.data.sha256);
   });
 
-  it('HT-09 one range is 206 with Content-Range, digest and version of exactly those bytes', async () => {
+  itOnce('HT-09 one range is 206 with Content-Range, digest and version of exactly those bytes', async () => {
     const last = size - 1;
     for (const [range, first, end] of [
       ['bytes=0-0', 0, 0],
@@ -673,25 +699,28 @@ describe('HT-09 raw bytes', () => {
     }
   });
 
-  it('HT-09 reversed, outside or too long is 416 with the size; several, other units and no number are 400', async () => {
-    for (const range of ['bytes=5-2', `bytes=${size}-`, 'bytes=-0', 'bytes=0-65536', 'bytes=9999999999999999-']) {
-      const answer = await bytes({ range });
-      expect(answer.status, range).toBe(416);
-      expect(answer.headers['content-range']).toBe(`bytes */${size}`);
-      expect(answer.body.code).toBe('range_not_satisfiable');
-    }
-    for (const range of [
-      ...['bytes=0-1,3-4', 'bytes=0-1, 3-4', 'items=0-1', 'bytes', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0--1'],
-      ...['bytes=-1-2', 'bytes=+0-1', 'bytes=0x0-1', 'bytes=1e2-', 'bytes = 0-1', 'bytes=0-1;x'],
-      'bytes=99999999999999999-',
-    ]) {
-      const answer = await bytes({ range });
-      expect(answer.status, range).toBe(400);
-      expect(answer.body.errors).toMatchObject([{ parameter: 'range', code: 'invalid_parameter' }]);
-    }
-  });
+  itOnce(
+    'HT-09 reversed, outside or too long is 416 with the size; several, other units and no number are 400',
+    async () => {
+      for (const range of ['bytes=5-2', `bytes=${size}-`, 'bytes=-0', 'bytes=0-65536', 'bytes=9999999999999999-']) {
+        const answer = await bytes({ range });
+        expect(answer.status, range).toBe(416);
+        expect(answer.headers['content-range']).toBe(`bytes */${size}`);
+        expect(answer.body.code).toBe('range_not_satisfiable');
+      }
+      for (const range of [
+        ...['bytes=0-1,3-4', 'bytes=0-1, 3-4', 'items=0-1', 'bytes', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=0--1'],
+        ...['bytes=-1-2', 'bytes=+0-1', 'bytes=0x0-1', 'bytes=1e2-', 'bytes = 0-1', 'bytes=0-1;x'],
+        'bytes=99999999999999999-',
+      ]) {
+        const answer = await bytes({ range });
+        expect(answer.status, range).toBe(400);
+        expect(answer.body.errors).toMatchObject([{ parameter: 'range', code: 'invalid_parameter' }]);
+      }
+    },
+  );
 
-  it('HT-09 HT-10 If-Match: current 206, stale 412, weak, list, star and unquoted 400', async () => {
+  itOnce('HT-09 HT-10 If-Match: current 206, stale 412, weak, list, star and unquoted 400', async () => {
     expect((await bytes({ 'if-match': `"${version}"` })).status).toBe(206);
     const stale = await bytes({ 'if-match': `"${'0'.repeat(version.length)}"` });
     expect(stale.status).toBe(412);
@@ -709,7 +738,7 @@ describe('HT-09 raw bytes', () => {
     expect((await gateway.ask(withQuery(url, other), { token })).status).toBe(409);
   });
 
-  it('HT-09 every chunk and range together are the stored file', async () => {
+  itOnce('HT-09 every chunk and range together are the stored file', async () => {
     const rows = await gateway.database.sql<{ id: string; size: string; bytes: Buffer }[]>`
       SELECT f.id, f.size, string_agg(c.bytes, '' ORDER BY c.chunk) AS bytes FROM platform.file f
         JOIN platform.message m ON m.tenant = f.tenant AND m.site = f.site AND m.id = f.message_id
@@ -730,7 +759,7 @@ describe('HT-09 raw bytes', () => {
   it('HT-09 Accept: what cannot be sent is 406 on every operation; JSON unless bytes are preferred', async () => {
     const refused = ['text/html', 'application/xml, text/*', 'application/json;q=0', 'rubbish', 'a/b/c', ';;;'];
     const taken = ['application/json', '*/*', 'text/html, */*;q=0.1', 'application/*', ''];
-    for (const [i, call] of calls.entries()) {
+    for (const [i, call] of chosen.entries()) {
       const { tool, url: other } = call;
       const ask = (accept: string) => gateway.ask(other, requestOf(call, { token, headers: { accept } }));
       // The operation with bytes and two others get all headers. The rest get one of each kind, in turn.
@@ -748,32 +777,35 @@ describe('HT-09 raw bytes', () => {
 });
 
 describe('HT-11 text', () => {
-  it('HT-11 NUL and surrogates never reach the store; lengths are counted in code points, as JSON Schema does', async () => {
-    for (const [path, name] of [
-      [`/api/v1/contacts?website_id=${WEB}`, 'query'],
-      [`/api/v1/conversations?website_id=${WEB}`, 'query'],
-      [`/api/v1/settings/search?website_id=${WEB}`, 'query'],
-    ] as const) {
-      for (const text of [
-        ...['%00', 'a%00', '%ED%A0%80', '%ED%BF%BF', '%ED%A0%BD%ED%B8%80', '%F4%90%80%80', '%80', '%FE'],
-      ]) {
-        const answer = await gateway.ask(`${path}&${name}=${text}`, { token });
-        expect(answer.status, `${path} ${text}`).toBe(400);
-      }
-      for (const [text, status] of [
-        ['x'.repeat(200), 200],
-        ['x'.repeat(201), 400],
-        ['😀'.repeat(200), 200],
-        ['😀'.repeat(201), 400],
-        ['\u2028\u202e\ufeff\uffff', 200],
-        ['%_\\\'"', 200],
-        ['', 400],
+  itOnce(
+    'HT-11 NUL and surrogates never reach the store; lengths are counted in code points, as JSON Schema does',
+    async () => {
+      for (const [path, name] of [
+        [`/api/v1/contacts?website_id=${WEB}`, 'query'],
+        [`/api/v1/conversations?website_id=${WEB}`, 'query'],
+        [`/api/v1/settings/search?website_id=${WEB}`, 'query'],
       ] as const) {
-        const answer = await gateway.ask(`${path}&${name}=${encodeURIComponent(text)}`, { token });
-        expect(answer.status, `${path} ${text.length} ${answer.text}`).toBe(status);
+        for (const text of [
+          ...['%00', 'a%00', '%ED%A0%80', '%ED%BF%BF', '%ED%A0%BD%ED%B8%80', '%F4%90%80%80', '%80', '%FE'],
+        ]) {
+          const answer = await gateway.ask(`${path}&${name}=${text}`, { token });
+          expect(answer.status, `${path} ${text}`).toBe(400);
+        }
+        for (const [text, status] of [
+          ['x'.repeat(200), 200],
+          ['x'.repeat(201), 400],
+          ['😀'.repeat(200), 200],
+          ['😀'.repeat(201), 400],
+          ['\u2028\u202e\ufeff\uffff', 200],
+          ['%_\\\'"', 200],
+          ['', 400],
+        ] as const) {
+          const answer = await gateway.ask(`${path}&${name}=${encodeURIComponent(text)}`, { token });
+          expect(answer.status, `${path} ${text.length} ${answer.text}`).toBe(status);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe('HT-12 numbers', () => {
@@ -783,7 +815,7 @@ describe('HT-12 numbers', () => {
       ...['1e2', '1.0', '-0', '-1', '+1', '01', '0x10', ' 1', '1 ', '1_0', '٣', 'NaN', 'Infinity', 'null', 'true'],
     ];
     const large = ['101', '9007199254740993', '9223372036854775808', '99999999999999999999', '1'.repeat(400)];
-    for (const call of calls) {
+    for (const call of chosen) {
       const names = named(call, 'integer');
       for (const value of [...wrong, ...large, '0'].map(encodeURIComponent)) {
         // Only a limit has a minimum and a small maximum.
@@ -792,11 +824,11 @@ describe('HT-12 numbers', () => {
           asked += await refusesEach(call, some, (name) => `${name}=${value}`, /^invalid_parameter$/);
       }
     }
-    expect(asked).toBeGreaterThan(300);
+    expect(asked).toBeGreaterThan(6 * chosen.length);
   });
 
   it('HT-12 booleans too', async () => {
-    for (const call of calls)
+    for (const call of chosen)
       for (const value of ['1', '0', 'yes', 'TRUE', 'True', '', 'null'])
         await refusesEach(call, named(call, 'boolean'), (name) => `${name}=${value}`);
   });
@@ -811,7 +843,7 @@ describe('HT-12 numbers', () => {
       '0',
       '01',
     ]) {
-      for (const call of calls) {
+      for (const call of chosen) {
         const { tool, path, query } = call;
         for (const { name, id, in: place } of tool.parameters) {
           if (id === undefined && name !== 'website_id' && name !== 'cursor') continue;
@@ -838,6 +870,6 @@ describe('HT-12 numbers', () => {
         }
       }
     }
-    expect(asked).toBeGreaterThan(400);
+    expect(asked).toBeGreaterThan(8 * chosen.length);
   });
 });
