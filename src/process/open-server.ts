@@ -12,8 +12,9 @@ import type { Store } from '../store/open/open.ts';
 import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
 import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
-import { once } from '../surfaces/http/document.ts';
+import { ANY_HOST, once } from '../surfaces/http/document.ts';
 import { loadedAt } from '../surfaces/http/loaded.ts';
+import type { RequestHandler } from '../surfaces/http/records.ts';
 import { type RunningServer, type ServedSite, startServer } from '../surfaces/http/server.ts';
 import { mcpSurface } from '../surfaces/mcp/mcp.ts';
 import { oauthSurface } from '../surfaces/oauth/oauth.ts';
@@ -70,39 +71,39 @@ export async function openServer(
     },
   });
   const streams = once(async () => new (await import('../surfaces/a2a/streams.ts')).Streams(corridor));
-  const siteAt = (baseUrl: string): ServedSite => ({
-    handlers: [
-      mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
-      loadedAt('/a2a', async () =>
-        (await import('../surfaces/a2a/a2a.ts')).a2aSurface(corridor, {
-          baseUrl,
-          tasks,
-          skills,
-          streams: await streams(),
-        }),
-      ),
-      restSurface(corridor, baseUrl),
-      oauthSurface({ ...oauth, baseUrl }, source, provider),
-      recordSurface({ baseUrl, db: store.db }, source, provider),
-      consoleSurface(
-        {
-          baseUrl,
-          db: store.db,
-          slow: store.slow,
-          registry,
-          tools: { ...consoleTools({ config, keys }, baseUrl), remote },
-          books: trail,
-        },
-        source,
-        provider,
-      ),
-    ],
-    otherwise: publicApp({
+  const handlersAt = (baseUrl: string): readonly RequestHandler[] => [
+    mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
+    loadedAt('/a2a', async () =>
+      (await import('../surfaces/a2a/a2a.ts')).a2aSurface(corridor, {
+        baseUrl,
+        tasks,
+        skills,
+        streams: await streams(),
+      }),
+    ),
+    restSurface(corridor, baseUrl),
+    oauthSurface({ ...oauth, baseUrl }, source, provider),
+    recordSurface({ baseUrl, db: store.db }, source, provider),
+    consoleSurface(
+      {
+        baseUrl,
+        db: store.db,
+        slow: store.slow,
+        registry,
+        tools: { ...consoleTools({ config, keys }, baseUrl), remote },
+        books: trail,
+      },
+      source,
+      provider,
+    ),
+  ];
+  const appAt = (baseUrl: string): ServedSite['otherwise'] =>
+    publicApp({
       baseUrl,
       openapi: async () => (await import('../surfaces/openapi/openapi.ts')).openapi(registry, baseUrl),
       llms: async () =>
         (await import('../surfaces/llms/llms.ts')).llms({ registry, guides, baseUrl, resources, prompts, skills }),
-      agentCard: async () => {
+      agentCard: async (baseUrl) => {
         const { signedCard, cardKeys } = await loadCard();
         return signedCard({ skills, baseUrl }, cardKeys(keys));
       },
@@ -124,19 +125,20 @@ export async function openServer(
         text: async () => (await Promise.all([ofProcesses(), ofStore()])).join(''),
       },
       ready: async () => !stop.aborted && (await answering()) && !stop.aborted,
-    }),
-  });
+    });
+  const everywhere = once(() => appAt(baseUrl.replace(new URL(baseUrl).hostname, ANY_HOST)));
   running = await startServer({
     host: config.host,
     port,
     baseUrl,
     tls: config.tls,
     log,
-    ...siteAt(baseUrl),
+    handlers: handlersAt(baseUrl),
+    otherwise: appAt(baseUrl),
     siteOf: openHosts({
       db: store.upkeep,
       baseUrl,
-      siteAt,
+      siteAt: (at) => ({ handlers: handlersAt(at), otherwise: everywhere() }),
       stop,
       onError: (error) =>
         log.warn({ err: error }, 'the hosts of organizations could not be read; they are read again soon'),

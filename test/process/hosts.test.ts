@@ -96,6 +96,31 @@ it('a person signs in with the identity provider at the host of the organization
   expect([there.status, new URL(there.url).origin]).toEqual([400, provider.origin]);
 });
 
+it('every document at the host of an organization is that of the base URL, with this host', async () => {
+  const links = (text: string): string[] => [...text.matchAll(/href="(\/docs[^"#]*)"/g)].map(([, path = '']) => path);
+  const start = (await ask('/docs', 'cell1.example')).text + (await ask('/docs/reference', 'cell1.example')).text;
+  const paths = new Set([...links(start), '/api/v1/openapi.json', '/llms.txt', '/llms-full.txt', '/missing']);
+  expect(paths.size).toBeGreaterThan(70);
+  const named = new Set<string>();
+  // The version of the scripts and styles is a digest of them, and one of them names the host. A text says how long
+  // another one is.
+  const own = (text: string): string =>
+    text.replaceAll('cell1.example', HOST).replaceAll(/\?v=[0-9a-f]{12}|\(\d+ KiB\)/g, '');
+  for (const path of paths) {
+    const html = { accept: 'text/html' };
+    const [base, at] = [await ask(path, 'cell1.example', html), await ask(path, HOST, html)];
+    if (at.text.includes(HOST)) named.add(path);
+    expect([at.status, own(at.text)], path).toEqual([base.status, own(base.text)]);
+    if (!at.headers.etag) continue;
+    if (named.has(path)) expect(at.headers.etag, path).not.toBe(base.headers.etag);
+    expect((await ask(path, HOST, { 'if-none-match': at.headers.etag })).status, path).toBe(304);
+  }
+  for (const path of ['/docs', '/docs/clients', '/docs/errors', '/docs/reference/contact_get', '/llms-full.txt'])
+    expect(named, path).toContain(path);
+  const problem = await ask('/api/v1/nothing', HOST);
+  expect(problem.body.type).toBe(`https://${HOST}/problems/not_found`);
+});
+
 it('an unknown host is no host of an organization', async () => {
   const { body } = await ask('/.well-known/oauth-authorization-server', 'other.example');
   expect(body.issuer).toBe(BASE);
@@ -150,7 +175,7 @@ it('the bounds of streams count all hosts of the process', async () => {
   }
 }, 30_000);
 
-it('a process keeps the fifty sites that were asked last, and an older one ends its open requests', async () => {
+it('a process keeps the 500 sites that were asked last, and an older one ends its open requests', async () => {
   const many = await freshDatabase();
   await many.sql`INSERT INTO platform.organization (external_id, name, host)
     SELECT n, n, 'host-' || n || '.example' FROM generate_series(1, ${SITES + 1}) n`;
@@ -182,7 +207,7 @@ it('a process keeps the fifty sites that were asked last, and an older one ends 
   for (let n = 1; n <= SITES; n++) expect(await at(n)).toBe(own(n));
   expect(await at(1)).toBe(own(1));
   expect(made).toHaveLength(SITES);
-  // One more than fifty. Of all, the second was asked longest ago.
+  // One more than it keeps. Of all, the second was asked longest ago.
   expect(await at(SITES + 1)).toBe(own(SITES + 1));
   expect(await at(1)).toBe(own(1));
   expect(made).toHaveLength(SITES + 1);

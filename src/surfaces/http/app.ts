@@ -2,18 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
 import { asFailure } from '../../gateway/call.ts';
-import { DOCUMENT_AGE, type Document, document, once, sendDocument } from './document.ts';
+import { ANY_HOST, DOCUMENT_AGE, type Document, document, once, sendDocument } from './document.ts';
 import { contextOf } from './exchange.ts';
+import { recent } from './recent.ts';
 import { noteRefusal, type RequestRecord } from './records.ts';
 import { begin, send, sendProblem } from './reply.ts';
 import { pathOf, refuseAmbiguous, refuseBody } from './request.ts';
 
 export interface AppOptions {
+  /** With the host `ANY_HOST`, the app answers at the hosts of all organizations, each with its own base URL. */
   readonly baseUrl: string;
   /** Each document is made at its first request, and its modules are loaded for it. */
   readonly openapi: () => object | Promise<object>;
   readonly llms?: () => Llms | Promise<Llms>;
-  readonly agentCard?: () => object | Promise<object>;
+  /** The signed card of a base URL. */
+  readonly agentCard?: (baseUrl: string) => object | Promise<object>;
   /** The public keys that verify the agent card. */
   readonly jwks?: () => object | Promise<object>;
   readonly docs?: () => Docs | Promise<Docs>;
@@ -44,6 +47,9 @@ export interface MetricsPage {
   text(): Promise<string>;
 }
 
+/** Agent cards of organizations' hosts that a process keeps, of 20 kB each. Its signature names the host. */
+const CARDS = 500;
+
 const REFUSED_METRICS: RequestRecord = { code: 'not_found', does: 'authorization' };
 
 export function publicApp({
@@ -64,15 +70,20 @@ export function publicApp({
   app.set('strict routing', true);
   const published = (type: string, make: () => Promise<string>): (() => Promise<Document>) =>
     once(async () => document(type, await make(), { maxAge: DOCUMENT_AGE }));
+  const everywhere = new URL(baseUrl).hostname === ANY_HOST;
+  const hostOf = ({ headers: { host = '' } }: IncomingMessage): string | undefined =>
+    everywhere ? host.toLowerCase().replace(/:\d+$/, '') : undefined;
+  const baseOf = (request: IncomingMessage): string => baseUrl.replace(ANY_HOST, hostOf(request) ?? ANY_HOST);
+  const cards = recent(CARDS, async (base) =>
+    document('application/json', JSON.stringify(await agentCard?.(base)), { maxAge: DOCUMENT_AGE }),
+  );
   const docs = openDocs && once(async () => openDocs());
   const texts = llms && once(async () => llms());
   // llmstxt.org names no media type, and browsers download Markdown instead of showing it.
   const text = 'text/plain; charset=utf-8';
-  const files: Readonly<Record<string, () => Promise<Document>>> = {
+  const files: Readonly<Record<string, (request: IncomingMessage) => Promise<Document>>> = {
     '/api/v1/openapi.json': published('application/json', async () => JSON.stringify(await openapi())),
-    ...(agentCard && {
-      '/.well-known/agent-card.json': published('application/json', async () => JSON.stringify(await agentCard())),
-    }),
+    ...(agentCard && { '/.well-known/agent-card.json': (request) => cards.of(baseOf(request)) }),
     ...(jwks && {
       '/.well-known/jwks.json': published('application/jwk-set+json', async () => JSON.stringify(await jwks())),
     }),
@@ -116,7 +127,7 @@ export function publicApp({
   for (const [path, made] of Object.entries(files))
     app.get(path, async (request, response) => {
       noteDocument(request, path);
-      sendDocument(request, response, await made());
+      sendDocument(request, response, await made(request), hostOf(request));
     });
   app.all(documents, () => {
     throw new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] });
@@ -128,7 +139,7 @@ export function publicApp({
       Location: '/docs',
     });
   });
-  if (docs) app.use(pagesOf(docs));
+  if (docs) app.use(pagesOf(docs, hostOf));
   app.use(() => {
     throw new Failure('not_found');
   });
@@ -142,14 +153,14 @@ export function publicApp({
     if (pages?.missing(request, response)) return;
     // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
-    sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
+    sendProblem(request, response, failure, { baseUrl: baseOf(request), requestId, resource: '', tokenSent: false });
   };
   app.use(refuse);
   return app;
 }
 
 const pagesOf =
-  (docs: () => Promise<Docs>): RequestHandler =>
+  (docs: () => Promise<Docs>, hostOf: (request: IncomingMessage) => string | undefined): RequestHandler =>
   async (request, response, next) => {
     const { documents, redirects } = await docs();
     // Compare the path as it was sent: a path with escaped characters is a different path.
@@ -163,7 +174,7 @@ const pagesOf =
     }
     refuseAmbiguous(request);
     refuseBody(request, response);
-    if (made) return sendDocument(request, response, made());
+    if (made) return sendDocument(request, response, made(), hostOf(request));
     const headers = { Location: target, 'Cache-Control': `public, max-age=${DOCUMENT_AGE}`, 'Content-Length': 0 };
     begin(request, response, 302, headers).end();
   };
