@@ -81,6 +81,21 @@ it('at the host of an organization, metadata, card and checks name this host, an
   }
 });
 
+it('a person signs in with the identity provider at the host of the organization', async () => {
+  const own = `https://${HOST}`;
+  provider.account = { sub: 'ada', email: 'ada@example.com', email_verified: true };
+  await database.sql`INSERT INTO gateway.person (id, tenant, email, role)
+    VALUES (${`prs_${'a'.repeat(32)}`}, 1, 'ada@example.com', 'owner')`;
+  const browser = new Browser(new Map([BASE, own].map((origin) => [origin, port])));
+  const page = await browser.go(`${own}/console/identity?to=%2Fconsole%2Fpeople`);
+  expect([page.status, page.url, page.text.includes('ada@example.com')]).toEqual([200, `${own}/console/people`, true]);
+  expect([...browser.cookies(own).keys()]).toEqual(['__Host-igw_session']);
+  expect(browser.cookies(BASE).size).toBe(0);
+  // The provider knows only the redirect URI of the host, so it refuses the one of the base URL.
+  const there = await browser.go(`${BASE}/console/identity?to=%2Fconsole%2Fpeople`);
+  expect([there.status, new URL(there.url).origin]).toEqual([400, provider.origin]);
+});
+
 it('every document at the host of an organization is that of the base URL, with this host', async () => {
   const links = (text: string): string[] => [...text.matchAll(/href="(\/docs[^"#]*)"/g)].map(([, path = '']) => path);
   const start = (await ask('/docs', 'cell1.example')).text + (await ask('/docs/reference', 'cell1.example')).text;
@@ -104,21 +119,6 @@ it('every document at the host of an organization is that of the base URL, with 
     expect(named, path).toContain(path);
   const problem = await ask('/api/v1/nothing', HOST);
   expect(problem.body.type).toBe(`https://${HOST}/problems/not_found`);
-});
-
-it('a person signs in with the identity provider at the host of the organization', async () => {
-  const own = `https://${HOST}`;
-  provider.account = { sub: 'ada', email: 'ada@example.com', email_verified: true };
-  await database.sql`INSERT INTO gateway.person (id, tenant, email, role)
-    VALUES (${`prs_${'a'.repeat(32)}`}, 1, 'ada@example.com', 'owner')`;
-  const browser = new Browser(new Map([BASE, own].map((origin) => [origin, port])));
-  const page = await browser.go(`${own}/console/identity?to=%2Fconsole%2Fpeople`);
-  expect([page.status, page.url, page.text.includes('ada@example.com')]).toEqual([200, `${own}/console/people`, true]);
-  expect([...browser.cookies(own).keys()]).toEqual(['__Host-igw_session']);
-  expect(browser.cookies(BASE).size).toBe(0);
-  // The provider knows only the redirect URI of the host, so it refuses the one of the base URL.
-  const there = await browser.go(`${BASE}/console/identity?to=%2Fconsole%2Fpeople`);
-  expect([there.status, new URL(there.url).origin]).toEqual([400, provider.origin]);
 });
 
 it('an unknown host is no host of an organization', async () => {
