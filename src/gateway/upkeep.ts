@@ -3,6 +3,7 @@ import type { RemoteWriter } from '../core/writes.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
 import { sumAudit } from '../store/administration/overview.ts';
 import { forgetRemoved } from '../store/administration/sources.ts';
+import { type Mended, mendClock } from '../store/calls/clock.ts';
 import { eraseOutcomes, lapseApprovals, settle, takeLapsed } from '../store/calls/ledger.ts';
 import { clearMoved } from '../store/cells/ends.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -58,5 +59,15 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
   return changed;
 }
 
-export const startUpkeep = (options: UpkeepOptions): PeriodicJob =>
-  new PeriodicJob({ every: EVERY, run: () => upkeep(options), onError: options.onError });
+/** Runs rounds of maintenance. Each begins with what a clock that went back holds up, because the rest depends on it. */
+export function startUpkeep(options: UpkeepOptions): PeriodicJob {
+  let mended: Mended = null;
+  return new PeriodicJob({
+    every: EVERY,
+    run: async () => {
+      mended = await mendClock(options.db, mended);
+      await upkeep(options);
+    },
+    onError: options.onError,
+  });
+}
