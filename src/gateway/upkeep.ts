@@ -3,6 +3,7 @@ import type { RemoteWriter } from '../core/writes.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
 import { sumAudit } from '../store/administration/overview.ts';
 import { forgetRemoved } from '../store/administration/sources.ts';
+import { type Mended, mendClock } from '../store/calls/clock.ts';
 import { eraseOutcomes, lapseApprovals, settle, takeLapsed } from '../store/calls/ledger.ts';
 import { clearMoved } from '../store/cells/ends.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -58,10 +59,19 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
   return changed;
 }
 
-export const startUpkeep = (options: UpkeepOptions): PeriodicJob =>
-  new PeriodicJob({
+/**
+ * Runs rounds of maintenance. Each begins with what a clock that went back holds up, because the rest depends on it. Rows
+ * of organizations that moved away are deleted last: if that fails, all other work is done.
+ */
+export function startUpkeep(options: UpkeepOptions): PeriodicJob {
+  let mended: Mended = null;
+  return new PeriodicJob({
     every: EVERY,
-    // Rows of organizations that moved away are deleted last: if that fails, all other work is done.
-    run: async () => (await upkeep(options)) + (await clearMoved(options.db)),
+    run: async () => {
+      mended = await mendClock(options.db, mended);
+      await upkeep(options);
+      await clearMoved(options.db);
+    },
     onError: options.onError,
   });
+}

@@ -1,18 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it } from 'vitest';
-import { demoRecords } from '../../src/sources/files/demo.ts';
-import { importRecords } from '../../src/sources/files/import.ts';
-import { openStore } from '../../src/store/open/open.ts';
-import { type Issued, issue } from '../support/credentials.ts';
-import { ORIGIN } from '../support/events/realtime.ts';
-import { ALL_FAMILIES } from '../support/events/subscriptions.ts';
-import { addEndpoint, answer, openReceiver, type Receiver, until, verified } from '../support/events/webhooks.ts';
-import { eventually } from '../support/eventually.ts';
-import { CONTACT, FENCED, type Gateway, Load, WEBSITE } from '../support/faults/failover.ts';
-import { note, restOf } from '../support/ledger/commands.ts';
-import { openPatroni, type PatroniCluster, type PatroniNode, withoutPatroni } from '../support/patroni.ts';
-import { DEMO_NOW } from '../support/postgres.ts';
-import { startReplica } from '../support/replica.ts';
+import { it } from 'vitest';
+import { type Fault, survive } from '../support/faults/patroni-world.ts';
+import { withoutPatroni } from '../support/patroni.ts';
 
 /**
  * High availability on a real Patroni: its leader is killed, frozen and replaced while two gateways serve, one through
@@ -21,17 +9,8 @@ import { startReplica } from '../support/replica.ts';
  */
 const KILLS = Number(process.env['PATRONI_KILLS'] ?? 3);
 const LONG = KILLS > 3;
-const DATABASE = 'gateway';
-/** Milliseconds from the promotion until a gateway works again. */
-const BACK = 5_000;
 
 if (withoutPatroni !== undefined) process.stdout.write(`${withoutPatroni}\n`);
-
-interface Fault {
-  readonly what: string;
-  /** Harms the leader. The returned function ends the harm. */
-  readonly harm: (cluster: PatroniCluster, leader: PatroniNode) => Promise<() => void>;
-}
 
 const KILL: Fault = {
   what: 'leader killed',
@@ -62,182 +41,8 @@ const FAULTS = [
   ...times(LONG ? 2 : 1, frozen('patroni')),
 ];
 
-interface World {
-  readonly cluster: PatroniCluster;
-  readonly caller: Issued;
-  readonly receiver: Receiver;
-  readonly secret: string;
-  /** How many receipts there were before the webhook. */
-  readonly before: number;
-}
-
-async function openWorld(): Promise<World> {
-  const cluster = await openPatroni();
-  const leader = await cluster.whole();
-  await leader.with('postgres', (sql) => sql.unsafe(`CREATE DATABASE ${DATABASE}`));
-  const receiver = await openReceiver(answer(200));
-  const databaseUrl = cluster.hosts(DATABASE);
-  const store = await openStore({ databaseUrl, dataDir: '/nowhere', connections: 2, log: () => undefined });
-  await importRecords(store.slow, demoRecords(new Date(DEMO_NOW)), {});
-  const caller = await leader.with(DATABASE, (sql) => issue(sql, 1, { authors: ['opr_1_1_1'], origins: [ORIGIN] }));
-  const { secret } = await addEndpoint(store, caller.credential, receiver.url, {
-    eventTypes: ALL_FAMILIES.map((family) => `${family}.*`),
-  });
-  await store.close();
-  const { length: before } = await journalOf(leader);
-  return { cluster, caller, receiver, secret, before };
-}
-
-async function journalOf(leader: PatroniNode): Promise<number[]> {
-  const rows = await leader.with(
-    DATABASE,
-    (sql) => sql<{ position: number }[]>`
-      SELECT position::integer FROM gateway.journal WHERE (tenant, site) = (1, 1) ORDER BY position`,
-  );
-  return rows.map(({ position }) => position);
-}
-
-const seconds = (milliseconds: number): string => `${(milliseconds / 1_000).toFixed(1)} s`;
-
-/** One fault, from the harm until all three nodes are whole again. Prints a row of the table for each gateway. */
-async function strike(
-  { what, harm }: Fault,
-  { n, cluster, gateways, load }: { n: number; cluster: PatroniCluster; gateways: readonly Gateway[]; load: Load },
-): Promise<void> {
-  const leader = await cluster.whole();
-  const victim = await leader.with(DATABASE, (sql) => issue(sql, 1));
-  const paths = [CONTACT, '/api/v1/search?query=order', '/api/v1/websites'];
-  for (const gateway of gateways)
-    for (const path of paths)
-      await eventually(async () =>
-        expect((await load.call(gateway, path, { token: victim.token })).status, path).toBe(200),
-      );
-  const struck = performance.now();
-  // A switchover is answered only when it has ended.
-  const promotion = cluster.leader(leader).then((next) => ({ next, promoted: performance.now() }));
-  const [over, { next, promoted }] = await Promise.all([harm(cluster, leader), promotion]);
-  // Patroni says so before PostgreSQL takes writes. The commit waits for a synchronous standby of the new leader.
-  const revoke = (): Promise<unknown> =>
-    next.with(
-      DATABASE,
-      (sql) => sql`
-        WITH renamed AS (UPDATE platform.contact SET name = ${`generation-${n}`} WHERE (tenant, site, id) = (1, 1, 1))
-        UPDATE gateway.credential SET revoked_at = now() WHERE id = ${victim.credential}`,
-    );
-  await eventually(revoke, 60_000);
-  const revoked = performance.now();
-  load.generation(n);
-  let stopped = false;
-  const calling = async (gateway: Gateway): Promise<void> => {
-    let refused = 0;
-    for (let i = 0; !stopped || refused === 0; i++) {
-      const [began, path] = [performance.now(), paths[i % paths.length] ?? ''];
-      const { status } = await load.call(gateway, path, { token: victim.token });
-      if (status === 401) refused++;
-      else if (status !== 503 && began - revoked >= FENCED)
-        load.wrong.add(`${gateway.name}: ${path} ${status}, ${seconds(began - revoked)} after the token was revoked`);
-      await pause(50);
-    }
-  };
-  const refused = Promise.all(gateways.map(calling));
-  try {
-    for (const gateway of gateways) {
-      const reads = await load.back(gateway, 'read', promoted);
-      const writes = await load.back(gateway, 'write', promoted);
-      const row = [
-        ...[what, gateway.name, `promoted after ${seconds(promoted - struck)}`],
-        `silence of reads ${seconds(load.silence(gateway, 'read', struck))}`,
-        `of writes ${seconds(load.silence(gateway, 'write', struck))}`,
-        `after the promotion: commits ${seconds(revoked - promoted)}`,
-        `reads ${seconds(reads - promoted)}, writes ${seconds(writes - promoted)}`,
-      ].join(', ');
-      process.stdout.write(`${n}: ${row}\n`);
-      // A busy machine gives the new leader its standby late. Without one, no commit ends, and nobody may be answered.
-      expect(Math.max(reads, writes) - Math.max(promoted, revoked), row).toBeLessThan(BACK);
-    }
-    await pause(Math.max(0, revoked + FENCED + 1_000 - performance.now()));
-    over();
-    await cluster.whole();
-  } finally {
-    stopped = true;
-  }
-  await refused;
-}
-
 it.skipIf(withoutPatroni !== undefined)(
   'while leaders are killed, frozen and replaced, no acknowledged write is lost or doubled, and a demoted leader answers nobody',
-  async () => {
-    const { cluster, caller, receiver, secret, before } = await openWorld();
-    const env = {
-      GATEWAY_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
-      GATEWAY_WEBHOOK_ALLOW: receiver.origin,
-      GATEWAY_WEBHOOK_SCHEDULE: '0,1,1,1,1',
-    };
-    const addresses = [cluster.proxied(DATABASE), cluster.hosts(DATABASE)];
-    const replicas = await Promise.all(addresses.map((databaseUrl) => startReplica({ databaseUrl, env })));
-    const gateways = replicas.map(({ url }, i) => ({ name: i === 0 ? 'HAProxy' : 'hosts', url }));
-    const load = new Load(gateways, caller.token);
-    try {
-      load.start();
-      for (const [i, fault] of FAULTS.entries()) await strike(fault, { n: i + 1, cluster, gateways, load });
-      const leader = await cluster.whole();
-      const delivered = (): Set<string> => new Set(receiver.got.map(({ id }) => id));
-      let head = -1;
-      await load.end(() =>
-        until(async () => {
-          const last = head;
-          head = (await journalOf(leader)).length;
-          const told = [...load.readers.values()].every((taken) => taken.reached(new Map([[WEBSITE, head]])));
-          return last === head && told && delivered().size >= head - before;
-        }, 60_000).catch(() => undefined),
-      );
-      expect([...load.wrong]).toEqual([]);
-
-      const positions = await journalOf(leader);
-      expect(positions).toEqual(Array.from({ length: positions.length }, (_, i) => i + 1));
-      for (const [name, taken] of load.readers) {
-        expect([name, ...taken.wrong]).toEqual([name]);
-        expect(taken.positions.get(WEBSITE), name).toEqual(positions);
-      }
-      const ids = load.readers.get('socket')?.ids ?? new Map<string, string>();
-      const due = positions.slice(before).flatMap((position) => ids.get(`${WEBSITE} ${position}`) ?? []);
-      expect([...delivered()].toSorted()).toEqual(due.toSorted());
-      expect(receiver.got.filter((got) => !verified(secret, got))).toEqual([]);
-
-      const notes = await leader.with(
-        DATABASE,
-        (sql) => sql<{ text: string; n: number }[]>`
-          SELECT text, count(*)::integer AS n FROM platform.note WHERE text LIKE 'failover-%' GROUP BY text`,
-      );
-      const kept = new Set(notes.map(({ text }) => text));
-      const lost = [...load.acknowledged.keys()].filter((text) => !kept.has(text));
-      const doubled = notes.filter(({ n }) => n > 1);
-      expect([lost, doubled]).toEqual([[], []]);
-      expect(load.acknowledged.size).toBeGreaterThan(30 * FAULTS.length);
-      // The same key has the same answer, at every gateway.
-      for (const [text, told] of [...load.acknowledged].filter((_, i) => i % 40 === 0)) {
-        const { path, body } = restOf(note(text));
-        for (const gateway of gateways) {
-          const again = await load.call(gateway, path, { key: text, body });
-          expect(again).toEqual({ status: 200, text: told, replayed: true });
-        }
-      }
-      const tasks = await leader.with(
-        DATABASE,
-        (sql) => sql<{ id: string; state: string }[]>`SELECT id, state FROM gateway.task`,
-      );
-      expect(tasks.map(({ id }) => id).toSorted()).toEqual([...load.tasks.values()].toSorted());
-      expect(tasks.filter(({ state }) => !/completed|failed/.test(state))).toEqual([]);
-      process.stdout.write(
-        `${FAULTS.length} faults, ${load.attempts} calls: ${load.acknowledged.size} notes acknowledged, lost ${lost.length}, ` +
-          `doubled ${doubled.length}; ${positions.length} receipts, ${receiver.got.length} deliveries; ${tasks.length} tasks\n`,
-      );
-      for (const replica of replicas) expect(await replica.end()).toEqual({ code: 0, signal: null });
-    } finally {
-      for (const what of [...load.wrong].slice(0, 20)) process.stdout.write(`${what}\n`);
-      load.abandon();
-      await receiver.close();
-    }
-  },
+  () => survive(FAULTS),
   900_000,
 );

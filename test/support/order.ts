@@ -8,6 +8,7 @@ import { packageRoot } from '../../src/config/package.ts';
  */
 const LONGEST = [
   'faults/patroni',
+  'faults/patroni-machines',
   'faults/webhooks',
   'sources/chatwoot/write-back-changes',
   'sources/chatwoot/write-back-kills',

@@ -15,8 +15,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
 import { childrenOf, isRoot, nobody, running } from './embedded.ts';
 import { atFileEnd } from './ends.ts';
+import { binariesAhead, type Disk, mountDisk } from './machine.ts';
 import { freePort } from './port.ts';
 import { scratch } from './scratch.ts';
+
+export interface PatroniOptions {
+  /** The size of each node's own disk, in megabytes. Without it, all nodes use the disk of this machine. */
+  readonly disk?: number;
+  /** How many seconds the clocks of the three nodes are ahead. */
+  readonly clocks?: readonly [number, number, number];
+}
 
 /**
  * Three PostgreSQL servers under Patroni, one etcd, and an HAProxy that leads to the leader, as operators run them.
@@ -32,12 +40,20 @@ export interface PatroniCluster {
   leader(...others: readonly PatroniNode[]): Promise<PatroniNode>;
   /** Waits until there is a leader that two standbys follow, one of them synchronously. Returns the leader. */
   whole(): Promise<PatroniNode>;
+  /** Waits until Patroni names a synchronous standby. */
+  synchronous(): Promise<PatroniNode>;
   /** Asks Patroni to make another node the leader. Patroni chooses the synchronous standby. */
   switchover(leader: PatroniNode): Promise<void>;
+  /** Ends all its processes. Without it, they end with the test file. */
+  close(): Promise<void>;
 }
 
 export interface PatroniNode {
   readonly name: string;
+  /** How many seconds its clock is ahead. */
+  readonly ahead: number;
+  /** Its own disk, if the options gave it one. */
+  readonly disk?: Disk | undefined;
   /** Runs `work` with a superuser's connection to this node. */
   with<T>(database: string, work: (sql: postgres.Sql) => Promise<T>): Promise<T>;
   isLeader(): Promise<boolean>;
@@ -106,6 +122,8 @@ const BOOTSTRAP = {
     synchronous_mode: true,
     synchronous_mode_strict: true,
     maximum_lag_on_failover: 1_048_576,
+    // The default of 300 s lets a leader start again and again that cannot, for example because its disk is full.
+    primary_start_timeout: 0,
     postgresql: {
       use_pg_rewind: true,
       parameters: {
@@ -120,21 +138,35 @@ const BOOTSTRAP = {
   initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, { auth: 'trust' }, 'no-sync'],
 };
 
+type Run = (name: string, program: string, args: readonly string[]) => ChildProcess;
+
 interface Ports {
   readonly postgres: number;
   readonly rest: number;
 }
 
-const configOf = (name: string, folder: string, ports: Ports, etcd: number): object => ({
+/** With small files of its log, PostgreSQL soon needs room on a full disk. */
+const onDisk = ({ dcs, initdb }: typeof BOOTSTRAP): object => ({
+  dcs: {
+    ...dcs,
+    postgresql: {
+      ...dcs.postgresql,
+      parameters: { ...dcs.postgresql.parameters, min_wal_size: '2MB', max_wal_size: '16MB', wal_keep_size: '32MB' },
+    },
+  },
+  initdb: [...initdb, { 'wal-segsize': '1' }],
+});
+
+const configOf = ({ name, folder, etcd, bin, disk, ...ports }: NodeOptions): object => ({
   scope: 'gateway',
   name,
   restapi: { listen: `127.0.0.1:${ports.rest}`, connect_address: `127.0.0.1:${ports.rest}` },
   [ETCD]: { host: `127.0.0.1:${etcd}` },
-  bootstrap: BOOTSTRAP,
+  bootstrap: disk === undefined ? BOOTSTRAP : onDisk(BOOTSTRAP),
   postgresql: {
     listen: `127.0.0.1:${ports.postgres}`,
     connect_address: `127.0.0.1:${ports.postgres}`,
-    bin_dir: BIN,
+    bin_dir: bin,
     data_dir: join(folder, 'data'),
     pgpass: join(folder, 'pgpass'),
     authentication: { superuser: { username: 'postgres' }, replication: { username: 'postgres' } },
@@ -174,11 +206,11 @@ async function asked(port: number, path: string, body?: object): Promise<Respons
   return fetch(`http://127.0.0.1:${port}${path}`, { ...sent, signal: AbortSignal.timeout(body ? 30_000 : 2_000) });
 }
 
-export async function openPatroni(): Promise<PatroniCluster> {
+export async function openPatroni({ disk, clocks = [0, 0, 0] }: PatroniOptions = {}): Promise<PatroniCluster> {
   const folder = scratch('patroni');
   chmodSync(folder, 0o755);
   const children: ChildProcess[] = [];
-  const run = (name: string, program: string, args: readonly string[]): ChildProcess => {
+  const run: Run = (name, program, args) => {
     const log = openSync(join(folder, `${name}.log`), 'a');
     const child = spawn(program, args, {
       ...account,
@@ -214,7 +246,14 @@ export async function openPatroni(): Promise<PatroniCluster> {
   const ports: (Ports & { name: string })[] = [];
   for (const name of names) ports.push({ name, postgres: await freePort(), rest: await freePort() });
   const restOf = (name: string): number => ports.find((of) => of.name === name)?.rest ?? 0;
-  const nodes = ports.map((of) => openNode({ ...of, folder: own(of.name), etcd, run }));
+  const nodes = ports.map((of, i) => {
+    const ahead = clocks[i] ?? 0;
+    const real = BIN ?? '';
+    const bin = ahead === 0 ? real : binariesAhead(ahead, { from: real, to: join(folder, `${of.name}-bin`) });
+    if (disk === undefined) return openNode({ ...of, folder: own(of.name), etcd, run, ahead, bin });
+    const home = join(folder, of.name);
+    return openNode({ ...of, folder: home, etcd, run, ahead, bin, disk: mountDisk(home, disk, account) });
+  });
   writeFileSync(join(folder, 'haproxy.cfg'), proxyOf(proxy, ports));
 
   const leader: PatroniCluster['leader'] = (...others) =>
@@ -254,6 +293,7 @@ export async function openPatroni(): Promise<PatroniCluster> {
   const killAll = (): void => {
     for (const node of nodes) node.end();
     for (const child of children) child.kill('SIGKILL');
+    for (const node of nodes) node.disk?.unmount();
   };
   living.add(close);
   process.once('exit', killAll);
@@ -267,13 +307,30 @@ export async function openPatroni(): Promise<PatroniCluster> {
     nodes,
     leader,
     whole,
+    synchronous: () =>
+      waited(
+        'synchronous standby',
+        async () => {
+          const told = await (await asked(restOf((await leader()).name), '/cluster')).json();
+          const { members }: { members: readonly { name: string; role: string }[] } = told;
+          return nodes.find(({ name }) => members.some((one) => one.name === name && one.role === 'sync_standby'));
+        },
+        logs,
+      ),
     hosts: (database) =>
       `postgres://postgres@${ports.map((of) => `127.0.0.1:${of.postgres}`).join(',')}/${database}?target_session_attrs=read-write`,
     proxied: (database) => `postgres://postgres@127.0.0.1:${proxy}/${database}`,
-    switchover: async ({ name }) => {
-      const answer = await asked(restOf(name), '/switchover', { leader: name });
-      if (!answer.ok) throw new Error(`Patroni refuses a switchover: ${answer.status} ${await answer.text()}`);
-    },
+    // Refused while Patroni names no synchronous standby, which a busy machine can cause at any time.
+    switchover: ({ name }) =>
+      waited(
+        'switchover',
+        async () => {
+          const { ok } = await asked(restOf(name), '/switchover', { leader: name });
+          return ok || (await leader()).name !== name ? true : undefined;
+        },
+        logs,
+      ).then(() => undefined),
+    close,
   };
 }
 
@@ -281,13 +338,18 @@ interface NodeOptions extends Ports {
   readonly name: string;
   readonly folder: string;
   readonly etcd: number;
-  readonly run: (name: string, program: string, args: readonly string[]) => ChildProcess;
+  readonly run: Run;
+  readonly ahead: number;
+  /** The folder of PostgreSQL's programs. */
+  readonly bin: string;
+  readonly disk?: Disk;
 }
 
 /** `end` sends SIGKILL to all processes of the node. */
-function openNode({ name, folder, etcd, run, ...ports }: NodeOptions): PatroniNode & { end(): readonly number[] } {
+function openNode(options: NodeOptions): PatroniNode & { end(): readonly number[] } {
+  const { name, folder, run, ahead, disk, ...ports } = options;
   const config = join(folder, 'patroni.yml');
-  writeFileSync(config, JSON.stringify(configOf(name, folder, ports, etcd)));
+  writeFileSync(config, JSON.stringify(configOf(options)));
   chmodSync(config, 0o644);
   let patroni: ChildProcess | undefined;
   /** Patroni is no parent of PostgreSQL, and PostgreSQL's processes each have a group of their own. */
@@ -318,6 +380,8 @@ function openNode({ name, folder, etcd, run, ...ports }: NodeOptions): PatroniNo
   };
   return {
     name,
+    ahead,
+    disk,
     end,
     with: async (of, work) => {
       const sql = postgres(`postgres://postgres@127.0.0.1:${ports.postgres}/${of}`, {

@@ -1,4 +1,5 @@
 import { type Fragment, sql } from '../../core/sql.ts';
+import { ASKED } from '../../store/administration/sources.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Progress } from '../engine/apply.ts';
@@ -73,7 +74,7 @@ export async function gaveUp(db: Database, held: HeldSource, message: string): P
     forgettingSpent(
       held,
       sql`compare_error = ${text}, progress = NULL,
-          compared_at = CASE WHEN compare_asked > compare_began THEN compare_began ELSE now() END`,
+          compared_at = CASE WHEN compare_asked > compare_began THEN compare_began ELSE greatest(now(), compare_began) END`,
     ),
   );
   requireOne(rows);
@@ -107,7 +108,7 @@ export async function keepFindings(db: Database, held: HeldSource, findings: rea
 
 /** Keeps a new position after changes were lost. The comparison stays owed until it has ended. */
 export async function keepLostPosition(db: Database, held: HeldSource, position: Position): Promise<void> {
-  await underLease(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb, compare_asked = now()`);
+  await underLease(db, held, sql`position = ${JSON.stringify(position)}::text::jsonb, compare_asked = ${ASKED}`);
 }
 
 /** Throws if this process does not run the source any more. */
@@ -117,14 +118,19 @@ export async function requireLease(db: Database, held: HeldSource): Promise<void
 
 /**
  * Records the start of a load or comparison. The source could be read, so a single error counts as over, and a repeated
- * one stays visible until a success.
+ * one stays visible until a success. The start is never before the request: after PostgreSQL's clock went back, the
+ * comparison would be repeated until that time has come.
  */
 export const beganComparison = (db: Database, held: HeldSource): Promise<void> =>
-  underLease(db, held, sql`compare_began = now(), last_error = CASE WHEN failures > 1 THEN last_error END`);
+  underLease(
+    db,
+    held,
+    sql`compare_began = greatest(now(), compare_asked), last_error = CASE WHEN failures > 1 THEN last_error END`,
+  );
 
 /** Asks for a comparison. While a source is refused, its changes can be lost: a trigger that is gone notes nothing. */
 export async function compareLater(db: Database, held: HeldSource): Promise<void> {
-  await underLease(db, held, sql`compare_asked = now()`);
+  await underLease(db, held, sql`compare_asked = ${ASKED}`);
 }
 
 export async function keepProgress(db: Database, held: HeldSource, progress: Progress): Promise<void> {

@@ -245,16 +245,22 @@ export async function pauseSource(db: Database, id: string, paused: boolean, by?
   return rows.length > 0;
 }
 
+/**
+ * The time of a request for a comparison. It is later than the start of every earlier comparison, also after PostgreSQL's
+ * clock went back. Otherwise the request would count as done.
+ */
+export const ASKED: Fragment = sql`greatest(now(), compare_began + interval '1 microsecond')`;
+
 /** Asks for a comparison of the whole source. Returns the time of this request, by the clock of the store. */
 export async function askComparison(db: Database, id: string, by?: Administrator): Promise<Date | undefined> {
   const [row] = await db.query<{ at: Date }>(sql`
-    ${doorAlone(by)} UPDATE gateway.source SET compare_asked = now()
+    ${doorAlone(by)} UPDATE gateway.source SET compare_asked = ${ASKED}
      WHERE id = ${id} AND ${within(by, sql`tenant`)} RETURNING compare_asked AS at`);
   return row?.at;
 }
 
 export async function compareAll(db: Database): Promise<void> {
-  await db.query(sql`UPDATE gateway.source SET compare_asked = now() WHERE tenant NOT IN (${MOVED})`);
+  await db.query(sql`UPDATE gateway.source SET compare_asked = ${ASKED} WHERE tenant NOT IN (${MOVED})`);
 }
 
 /** Empties the slots of removed sources. A process that was reading such a source keeps its slot for some seconds. */

@@ -39,6 +39,9 @@ export const OWN = '';
  */
 export const WITHOUT_SERVER = 1_000;
 
+/** Milliseconds that a statement may go on at a server that was left. Fast ones have their own, shorter limits. */
+const LASTS = 3_000;
+
 const CHANGES = ' changes';
 
 /**
@@ -180,11 +183,20 @@ export class Connections {
     this.#end(driver);
   }
 
-  /** Closes all connections that are open now, the busy ones after their statements. */
+  /**
+   * Closes all connections that are open now, the busy ones after their statements. A statement that lasts is cut off: at a
+   * primary that was replaced, a commit waits for a standby that never comes back, and its late success would be lost.
+   */
   renew(): void {
-    this.#renewedAt = performance.now();
+    const renewedAt = performance.now();
+    this.#renewedAt = renewedAt;
     for (const { driver } of this.#idle.splice(0)) this.#end(driver);
     this.#next();
+    const cut = (): void => {
+      for (const [driver, { app, madeAt }] of this.#living)
+        if (app !== undefined && madeAt < renewedAt) this.#hangUp(driver);
+    };
+    setTimeout(cut, LASTS).unref();
   }
 
   /** Opens no connections for the next `milliseconds`, because one could not be opened. True if others are open. */

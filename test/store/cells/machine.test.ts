@@ -8,6 +8,7 @@ import { importRecords } from '../../../src/sources/files/import.ts';
 import { takeSource } from '../../../src/sources/follow/state.ts';
 import { endConsents } from '../../../src/store/administration/consents.ts';
 import { compareAll } from '../../../src/store/administration/sources.ts';
+import { mendClock } from '../../../src/store/calls/clock.ts';
 import { eraseOutcomes, takeLapsed } from '../../../src/store/calls/ledger.ts';
 import { clearMoved } from '../../../src/store/cells/ends.ts';
 import { putGuards, takeGuards } from '../../../src/store/cells/guards.ts';
@@ -237,10 +238,18 @@ it('after the move, all upkeep goes on for the others, and no row of the moved o
   });
   tasks = [tasks[0] ?? expect.fail(), await plant(2)];
   await refusedForMoved();
+  // The clock went back an hour (0042_clock.sql).
+  await sql.begin(async (own) => {
+    await own`SET LOCAL session_replication_role = replica`;
+    await own`INSERT INTO gateway.quota (app_id, tokens, at) SELECT id, 1, now() + interval '1 hour' FROM gateway.app
+      ON CONFLICT (app_id) DO UPDATE SET at = excluded.at`;
+    await own`UPDATE gateway.source SET lease_until = now() + interval '1 hour'`;
+  });
   const before = await rowsOfMoved();
   const { registry } = gateway.corridor;
   const remote = { perform: () => expect.fail('performed'), find: async () => undefined };
   for (let n = 0; n < 2; n++) {
+    await mendClock(db, null);
     await upkeep({ db, registry, remote, clientHosts: ['trusted.example'] });
     await keepJournals(db);
     await clearOldMessages(db);
@@ -275,6 +284,9 @@ it('after the move, all upkeep goes on for the others, and no row of the moved o
     SELECT (SELECT state FROM gateway.task WHERE id = ${tasks[1]?.released ?? ''}) AS released,
            (SELECT count(*)::integer FROM gateway.task WHERE id = ${tasks[1]?.withdrawn ?? ''}) AS withdrawn`;
   expect(own).toEqual({ released: 'failed', withdrawn: 0 });
+  expect(
+    await sql`SELECT tenant::integer AS tenant FROM gateway.source WHERE lease_until > now() + interval '1 minute' GROUP BY 1`,
+  ).toEqual([{ tenant: 1 }]);
   expect(await beginWrite()).toBe(0);
   expect(await rowsOfMoved()).toEqual(before);
 }, 60_000);

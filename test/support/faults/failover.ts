@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'vitest';
 import { Client, doorOf, newTicket, openSession } from '../events/realtime.ts';
 import { definition } from '../events/subscriptions.ts';
 import { Taken } from '../events/taken.ts';
@@ -50,6 +51,8 @@ export class Load {
   /** What no client may see. */
   readonly wrong = new Set<string>();
   readonly readers: ReadonlyMap<string, Taken>;
+  /** How often a write was refused, by status and code. */
+  readonly refusals = new Map<string, number>();
   attempts = 0;
   readonly #gateways: readonly Gateway[];
   readonly #token: string;
@@ -188,6 +191,8 @@ export class Load {
 
   /** A caller with a good request gets an answer or 503, and 409 while the same key is under way elsewhere. */
   #refused({ name }: Gateway, { status, text }: Pick<Told, 'status' | 'text'>, began: number): void {
+    const what = `${status} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`;
+    this.refusals.set(what, (this.refusals.get(what) ?? 0) + 1);
     const allowed = status === 503 || (status === 409 && /operation_in_progress|outcome_unknown/.test(text));
     if (!allowed) this.wrong.add(`${name}: ${status} ${text.slice(0, 300)}`);
     if (performance.now() - began > 10_000) this.wrong.add(`${name}: a call took longer than 10 s`);
@@ -197,8 +202,9 @@ export class Load {
     const taken = this.readers.get(gateway.name);
     const made = await eventually(async () => {
       const told = await this.call(gateway, '/api/v1/subscriptions', { body: definition([WEBSITE]) });
+      expect(told.status, told.text).toBe(201);
       return JSON.parse(told.text);
-    });
+    }, 60_000);
     let after: string = made.cursor;
     while (this.#going) {
       const query = `subscription_id=${made.subscription.subscription_id}&after=${encodeURIComponent(after)}&limit=100`;
@@ -218,23 +224,35 @@ export class Load {
     const doors = this.#gateways.map(doorOf);
     const [first = doorOf({ url: '' })] = doors;
     const made = await eventually(async () => {
-      const { body } = await first.ask('/api/v1/subscriptions', { token: this.#token, body: definition([WEBSITE]) });
-      return body.subscription.subscription_id;
-    });
-    const session = await eventually(() => openSession(first, this.#token));
+      const told = await first.ask('/api/v1/subscriptions', { token: this.#token, body: definition([WEBSITE]) });
+      expect(told.status, told.text).toBe(201);
+      return told.body.subscription.subscription_id;
+    }, 60_000);
+    let session = await eventually(() => openSession(first, this.#token), 60_000);
+    /** The cursor of the last page. A new session has none of its own. */
+    let last: string | undefined;
+    let fresh = false;
     for (let turn = 0; this.#going; turn++) {
       const door = doors[turn % doors.length] ?? first;
       let client: Client | undefined;
       try {
-        const ticket = await newTicket(door, this.#token, session.session_id);
+        const ticket = await newTicket(door, this.#token, session.session_id).catch(async (error: unknown) => {
+          // A session lasts an hour.
+          if (!/not_found/.test(String(error))) throw error;
+          session = await openSession(door, this.#token);
+          fresh = true;
+          return session.ticket;
+        });
         client = new Client(door.port, { ...session, ticket });
         await client.next('ready', 2_000);
-        await client.attach(made);
+        await client.attach(made, fresh ? last : undefined);
         for (let repeats = true; this.#going; repeats = false) {
           const page = await client.next('page', 2_000);
           taken?.page(page.events, repeats);
+          last = page.next_cursor;
           client.ack(page);
           await client.next('acked', 2_000);
+          fresh = false;
         }
       } catch {
         await pause(200); // the next gateway has the session, too
