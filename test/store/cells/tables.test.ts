@@ -100,6 +100,7 @@ it('work for many organizations leaves held rows as they are', async () => {
      WHERE p.prosrc LIKE '%set_config(''gateway.machine'', ''on'', true)%' ORDER BY 1`;
   expect(rows.map(({ name }) => name)).toEqual([
     ...['gateway.claim_deliveries', 'gateway.delete_tasks', 'gateway.erase_outcomes', 'gateway.interrupt_tasks'],
+    'gateway.mend_clock',
     ...['gateway.settle_webhooks', 'gateway.source_take', 'gateway.take_lapsed', 'gateway.write_back_begin'],
   ]);
 });
