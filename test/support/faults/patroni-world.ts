@@ -198,9 +198,9 @@ async function told(load: Load, gateway: Gateway, path: string, { token }: Issue
   const numbers: number[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
     const query = `?order=asc&limit=100${cursor && `&cursor=${cursor}`}`;
-    const page = JSON.parse((await load.call(gateway, path + query, { token })).text);
-    numbers.push(...[...JSON.stringify(page.messages).matchAll(/said-(\d+)-/g)].map(([, n]) => Number(n)));
-    cursor = page.next_cursor;
+    const { data } = JSON.parse((await load.call(gateway, path + query, { token })).text);
+    numbers.push(...[...JSON.stringify(data.messages).matchAll(/said-(\d+)-/g)].map(([, n]) => Number(n)));
+    cursor = data.next_cursor;
   }
   return numbers;
 }
