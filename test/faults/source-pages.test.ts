@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { writePage } from '../../src/sources/engine/page.ts';
 import { SourceLost } from '../../src/sources/engine/run.ts';
+import { runSource } from '../../src/sources/follow/runner.ts';
 import { keepPosition, type SourceRow, takeSource } from '../../src/sources/follow/state.ts';
 import type { Position, Source } from '../../src/sources/source.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
@@ -137,4 +139,30 @@ test('a page that is not written leaves the position before its changes', async 
   await goOn(one);
   expect(await texts(one.row.tenant, id)).toEqual(['said in a page that fails']);
   await one.source.forget();
+});
+
+test('a source that failed with the store is free again when the store is back, before its lease ends', async () => {
+  const { id } = await addSource({ db }, { address: desk.address(), mode: 'live', organization: 'broken' });
+  const row = await takeSource(db, 'first', id);
+  if (row === undefined) throw new Error('the source is taken');
+  const stop = new AbortController();
+  const errors: unknown[] = [];
+  const open = () => desk.open({ organization: 'broken', reader: id });
+  const running = runSource({ db, writer: db, open, explain: String, onError: (error) => errors.push(error) }, row, stop.signal);
+  const kept = async () =>
+    (
+      await sql<{ loaded: boolean; held: number }[]>`
+        SELECT loaded, greatest(0, extract(epoch FROM lease_until - now()))::float8 AS held FROM gateway.source WHERE id = ${id}`
+    )[0];
+  await expect.poll(kept, { timeout: 20_000 }).toMatchObject({ loaded: true });
+  await server.kill();
+  const killed = performance.now();
+  await pause(1_000);
+  await server.start();
+  await running;
+  // It was renewed at most 3 s before, for 10 s.
+  expect(performance.now() - killed).toBeLessThan(6_000);
+  expect(await kept()).toMatchObject({ held: 0 });
+  expect(errors).toHaveLength(1);
+  stop.abort();
 });

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
+import { isUnavailable } from '../../store/driver/errors.ts';
 import type { PersonDigest } from '../engine/digests.ts';
 import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
@@ -20,6 +22,9 @@ export interface SourcesOptions extends Stores {
 const EVERY = 1_000;
 /** Milliseconds between two renewals of a lease. */
 const BEAT = 3_000;
+/** Milliseconds between two attempts to give back a lease while the store cannot be reached, and how many there are. */
+const AGAIN = 500;
+const ATTEMPTS = 20;
 /** How many sources one process runs at the same time. */
 export const MOST = 8;
 
@@ -54,6 +59,19 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
   };
 }
 
+/** Most sources fail because the store is away. It can be back before the lease would expire by itself. */
+async function untilReached(write: () => Promise<void>, stop: AbortSignal): Promise<void> {
+  for (let left = ATTEMPTS; ; left--) {
+    try {
+      return await write();
+    } catch (error) {
+      if (left === 0 || stop.aborted || !isUnavailable(error)) throw error;
+    }
+    // The process ends: one more attempt.
+    await pause(AGAIN, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
 /** Runs a source whose lease this process has taken, until the signal aborts or the source fails. */
 export async function runSource(options: SourcesOptions, row: SourceRow, stop: AbortSignal): Promise<void> {
   const { db, open, explain, onError } = options;
@@ -80,8 +98,8 @@ export async function runSource(options: SourcesOptions, row: SourceRow, stop: A
   } catch (error) {
     const ended = signal.aborted || isLost(error);
     if (!ended) onError(error, row.id);
-    // If the store cannot be reached, the lease expires by itself.
-    await end(error, ended).catch((also: unknown) => onError(also, row.id));
+    clearInterval(beat);
+    await untilReached(() => end(error, ended), stop).catch((also: unknown) => onError(also, row.id));
   } finally {
     clearInterval(beat);
     await source?.close().catch((error: unknown) => onError(error, row.id));

@@ -86,16 +86,18 @@ export async function takeGuards(source: Database, tenant: string): Promise<stri
 
 /**
  * True when every transaction that runs now has ended. One from before the end of the hold that had not written yet could
- * else write after its guard is gone.
+ * else write after its guard is gone. pg_locks shows the transactions of all roles, pg_stat_activity does not say to a
+ * plain role when one began. Only background processes have no user.
  */
 export async function oldOnesEnded(source: Database): Promise<boolean> {
-  const [now] = await source.query<{ at: string }>(sql`SELECT clock_timestamp()::text AS at`);
-  if (!now) throw new Error('no time');
+  const old = await source.query<{ id: string }>(sql`
+    SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+     WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock'
+       AND a.datname = current_database() AND a.usesysid IS NOT NULL AND a.pid <> pg_backend_pid()`);
   for (const end = performance.now() + PATIENCE; performance.now() < end; await pause(AGAIN)) {
-    const [row] = await source.query<{ n: number }>(sql`
-      SELECT count(*)::integer AS n FROM pg_stat_activity a
-       WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.xact_start <= ${now.at}::text::timestamptz`);
-    if (row?.n === 0) return true;
+    const rows = await source.query(sql`
+      SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND mode = 'ExclusiveLock' AND virtualxid = ANY(${old.map(({ id }) => id)}::text[])`);
+    if (rows.length === 0) return true;
   }
   return false;
 }

@@ -1,4 +1,5 @@
 import { connect, createServer, type Server } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   BASE_URL,
@@ -148,7 +149,18 @@ it('a role without a privilege is told which, and the owner of the tables with t
     await refused('does not own the tables of the gateway', command('larkspur', from, at(target, 'weak')));
     await refused('wants a password in --from', command('larkspur', from, to, '--from', source.url));
   }
-  const moved = await command('larkspur', from, to);
+  // It could still write behind the move, so its guards stay. PostgreSQL does not tell `keeper` when it began.
+  const other = await source.sql.reserve();
+  await other`BEGIN READ ONLY`;
+  await other`SELECT 1`;
+  const moving = command('larkspur', from, to);
+  const gone = () => source.sql`SELECT FROM platform.organization WHERE tenant = 1 AND moved_to IS NOT NULL`;
+  await expect.poll(gone, { timeout: 30_000 }).toHaveLength(1);
+  await pause(2_000);
+  expect(await source.sql`SELECT FROM pg_trigger WHERE tgfoid = 'gateway.guard_move'::regproc`).not.toHaveLength(0);
+  await other`COMMIT`;
+  other.release();
+  const moved = await moving;
   expect(moved, moved.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(moved.stdout)).toMatchObject({ digests_equal: true });
   expect(await leftovers(cells)).toEqual([]);
