@@ -234,5 +234,5 @@ describe('what readers find', () => {
     await packAudit(database, 'crd_2');
     expect(await database.sql`SELECT count(*)::integer AS n FROM gateway.audit`).toEqual([{ n: 0 }]);
     expect(await everything()).toEqual(rows);
-  }, 120_000);
+  });
 });

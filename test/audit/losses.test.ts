@@ -302,5 +302,5 @@ describe('processes', () => {
       async () => expect([...(await sql`SELECT FROM gateway.audit WHERE seq IS NULL`)]).toEqual([]),
       18_000,
     );
-  }, 60_000);
+  });
 });

@@ -282,4 +282,4 @@ test('an export of more than a page has each record once, and ends quietly when 
   child.stdout.destroy();
   const [code] = await once(child, 'close');
   expect([code, complaint]).toEqual([0, '']);
-}, 60_000);
+});

@@ -297,5 +297,5 @@ describe('a setting that cannot be used', () => {
       );
     }
     expect({ folder: existsSync(dataDir), visits }).toEqual({ folder: false, visits: before });
-  }, 120_000);
+  });
 });

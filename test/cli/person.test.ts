@@ -55,7 +55,7 @@ async function typed(answers: readonly string[], ...argv: string[]): Promise<Ran
   const asked = (): number =>
     vi.mocked(process.stderr.write).mock.calls.filter(([text]) => /: $/.test(String(text))).length;
   for (const [i, answer] of answers.entries()) {
-    await expect.poll(asked, { timeout: 20_000 }).toBe(i + 1);
+    await expect.poll(asked).toBe(i + 1);
     if (answer === GONE) input.end();
     else input.write(answer);
   }

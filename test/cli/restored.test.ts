@@ -279,4 +279,4 @@ it('a store from before 0.1.0 is refused with a sentence, by each command and by
   await sql`DELETE FROM public.gateway_migration`;
   await sql`INSERT INTO public.gateway_migration ${sql(before)}`;
   expect(await recorded()).toEqual(before);
-}, 90_000);
+});

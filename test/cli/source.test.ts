@@ -20,7 +20,7 @@ beforeAll(async () => {
   await populate(filled.sql, { conversations: 40, messages: 200, seed: 5 });
   // PostgreSQL copies only a database without connections.
   await filled.sql.end();
-}, 120_000);
+});
 afterAll(() => filled.close());
 beforeEach(async () => {
   vi.stubEnv('GATEWAY_KEYS', `1:${randomBytes(32).toString('base64')}`);
@@ -79,7 +79,7 @@ test('a source is added, checked without a gateway, paused, resumed and removed 
   expect(await counted()).toBe(0);
   expect(await desk.sql`SELECT FROM gateway_outbox.reader`).toEqual([]);
   expect(await document('source', 'list')).toEqual({ sources: [] });
-}, 60_000);
+});
 
 test('the address is kept encrypted and is never shown', async () => {
   await desk.grant('poll');
@@ -128,7 +128,7 @@ test('the address and the token can come from standard input, so that no list of
   const ran = typed(`${desk.address()}\ncwtoken-1\n`);
   expect([ran.status, ran.stderr]).toEqual([0, expect.not.stringContaining('cwtoken-1')]);
   expect(ran.stdout).toMatch(/^ +writes go back +yes/m);
-}, 60_000);
+});
 
 test('a time zone is a name, and an account that cannot be a website is not added', async () => {
   await desk.grant('poll');
@@ -235,7 +235,7 @@ test('without TLS, a helpdesk on another machine needs --insecure, and its store
   ] as const)
     expect((await at(url, ...more)).stderr).toContain('cannot be reached');
   expect(await add()).toMatchObject({ kind: 'chatwoot' });
-}, 60_000);
+});
 
 test('the stored address of an insecure source allows what was chosen', () => {
   const command = new Command();

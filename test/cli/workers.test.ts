@@ -111,7 +111,7 @@ it('share the port; one that is killed is replaced, and the others serve meanwhi
   expect(await answer()).toBe(201);
   expect(await replica.exited).toEqual({ code: 0, signal: null });
   expect(now.filter(isAlive)).toEqual([]);
-}, 60_000);
+});
 
 /**
  * Starts a request without its body, so that the request stays open. The returned function sends the body and returns

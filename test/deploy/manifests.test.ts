@@ -55,7 +55,7 @@ beforeAll(async () => {
     for (const label of Object.keys(labels)) found.add(label);
     known.set(name, found);
   }
-}, 60_000);
+});
 afterAll(async () => {
   await gateway.end();
   await database.close();

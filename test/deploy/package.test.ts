@@ -49,7 +49,7 @@ beforeAll(async () => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     symlinkSync(join(root, path), join(folder, path));
   }
-}, 60_000);
+});
 afterAll(async () => {
   // Only after a failure, the gateway still runs here.
   if (serving?.exitCode === null && serving.kill('SIGTERM')) await once(serving, 'exit');
@@ -138,7 +138,7 @@ describe('the npm package', () => {
       expect(await ended).toEqual([0, null]);
       expect(running(postmaster)).toBe(false);
     }
-  }, 90_000);
+  });
 });
 
 /** Loads everything that a page names with src or href, and everything that its stylesheets name. Counts them. */

@@ -207,7 +207,7 @@ beforeAll(async () => {
   [port, receiver] = [await freePort(), await freePort()];
   server = hasClients ? await openOwnServer() : undefined;
   shell = await openShell(folder, settings());
-}, 120_000);
+});
 afterAll(async () => {
   await shell?.close();
   await server?.close();

@@ -210,7 +210,7 @@ describe('pulling', () => {
     const [events] = await walk(id, cursor, 100);
     expect(events).toHaveLength(500 + 39 * 3);
     used = 10 + 50;
-  }, 60_000);
+  });
 
   it('coverage tells the websites whose families were never reported', async () => {
     const [a, b, c] = ['web_1_4', 'web_1_5', 'web_1_6'];
@@ -399,7 +399,7 @@ describe('pulling', () => {
     console.info(
       `F-09 readers: ${journal} events of ${committed} commits, ${rolledBack} rolled back, ${asked.rest + asked.mcp} pulls; missed 0, gaps ${gaps}, doubled 0`,
     );
-  }, 120_000);
+  });
 
   it('F-13 nothing recorded after a revocation is delivered, at any point of a walk of twenty pages', async () => {
     const website = 'web_1_2';
@@ -450,7 +450,7 @@ describe('pulling', () => {
       }
     }
     expect(pages).toBeGreaterThan(20);
-  }, 120_000);
+  });
 
   it('TN-04 what other organizations record changes no answer', async () => {
     const { id, cursor } = await create(gateway, token, definition(['web_1_1', 'web_1_3']));

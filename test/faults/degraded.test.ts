@@ -29,7 +29,7 @@ beforeAll(async () => {
   replicas = [await startReplica({ databaseUrl }), await startReplica({ databaseUrl })];
   writer = await issue(database.sql, 1, { authors: ['opr_1_1_1', 'opr_1_2_1'] });
   await database.sql`UPDATE platform.website SET crm_integrated = false`;
-}, 120_000);
+});
 afterAll(async () => {
   await Promise.all(replicas.map((replica) => replica.end()));
   await database.close();
@@ -104,7 +104,7 @@ describe('F-19 a store that takes no writes', () => {
       Promise.all(replicas.map((replica) => read(replica, '/context'))).then((all) =>
         all.every(({ status }) => status === 200),
       );
-    await expect.poll(served, { timeout: 10_000 }).toBe(true);
+    await expect.poll(served).toBe(true);
   };
   const full = async (on: boolean): Promise<void> => {
     const { sql } = database;
@@ -174,7 +174,6 @@ describe('F-19 a store that takes no writes', () => {
       console.info(`F-19 ${name}: ${asked} reads, ${spare.length} writes refused and done afterwards, ${notes} notes`);
       expect(await doctor(database)).toEqual([]);
     },
-    60_000,
   );
 
   itInFull(
@@ -211,7 +210,6 @@ describe('F-19 a store that takes no writes', () => {
       }
       for (const replica of replicas) expect([200, 429]).toContain((await read(replica, '/context', token)).status);
     },
-    30_000,
   );
 });
 
@@ -275,7 +273,7 @@ describe('F-20 somebody holds a lock', () => {
     // timeout and a little longer.
     expect(slowest).toBeLessThan(6_500);
     expect(lives).toBeGreaterThan(20);
-  }, 30_000);
+  });
 
   itInFull(
     'F-20 on the bucket of an app: no deadlock with its requests, and other apps are served meanwhile',
@@ -300,30 +298,25 @@ describe('F-20 somebody holds a lock', () => {
       });
       expect((await read(replica, '/context', starved.token)).status).toBe(200);
     },
-    30_000,
   );
 
-  itInFull(
-    'F-20 under a long analytics query fast reads do not wait',
-    async () => {
-      const [replica] = replicas;
-      const report = READS.at(-1) ?? '';
-      await locked('LOCK TABLE platform.ai_result IN ACCESS EXCLUSIVE MODE', async () => {
-        const waiting = many(12, () => read(replica, report));
-        await pause(200);
-        for (let i = 0; i < 40; i++) {
-          const { status, ms } = await read(replica, '/conversations?website_id=web_1_1');
-          expect([status, ms < 1_500], `${ms} ms`).toEqual([200, true]);
-        }
-        void waiting.then((all) => {
-          for (const { status } of all) expect([200, 503]).toContain(status);
-        });
+  itInFull('F-20 under a long analytics query fast reads do not wait', async () => {
+    const [replica] = replicas;
+    const report = READS.at(-1) ?? '';
+    await locked('LOCK TABLE platform.ai_result IN ACCESS EXCLUSIVE MODE', async () => {
+      const waiting = many(12, () => read(replica, report));
+      await pause(200);
+      for (let i = 0; i < 40; i++) {
+        const { status, ms } = await read(replica, '/conversations?website_id=web_1_1');
+        expect([status, ms < 1_500], `${ms} ms`).toEqual([200, true]);
+      }
+      void waiting.then((all) => {
+        for (const { status } of all) expect([200, 503]).toContain(status);
       });
-      await expect.poll(async () => (await read(replica, report)).status).toBe(200);
-      expect(await doctor(database)).toEqual([]);
-    },
-    30_000,
-  );
+    });
+    await expect.poll(async () => (await read(replica, report)).status).toBe(200);
+    expect(await doctor(database)).toEqual([]);
+  });
 });
 
 describe('F-24 the schema grows under replicas that serve', () => {
@@ -394,5 +387,5 @@ describe('F-24 the schema grows under replicas that serve', () => {
     // before the doctor runs.
     await sql`DELETE FROM public.gateway_migration WHERE version > ${newest}`;
     expect(await doctor(database)).toEqual([]);
-  }, 60_000);
+  });
 });

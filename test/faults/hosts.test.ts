@@ -46,7 +46,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   refusing = await freePort();
-}, 120_000);
+});
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
   silent?.close();
@@ -143,4 +143,4 @@ it('follows a failover without a proxy: no acknowledged write is lost or doubled
   expect([...times.values()].filter((n) => n !== 1)).toEqual([]);
   expect(Math.max(reads, writes)).toBeLessThan(5_000);
   expect(await gateway.end()).toEqual({ code: 0, signal: null });
-}, 90_000);
+});

@@ -35,7 +35,7 @@ beforeAll(async () => {
   caller = await issue(primary.sql('gateway'), 1, { authors: ['opr_1_1_1'] });
   standby = await primary.replica();
   await setting(primary, '*');
-}, 120_000);
+});
 afterAll(closeClusters);
 
 interface Told {
@@ -94,7 +94,7 @@ it('answers nothing from a primary that no standby confirms any more, and all of
   )`SELECT count(*)::integer AS n FROM platform.note WHERE external_id LIKE 'op_%'`;
   expect(row?.['n']).toBe(2);
   expect(await gateway.end()).toEqual({ code: 0, signal: null });
-}, 90_000);
+});
 
 it('answers a repeated key only after a standby has what the answer tells', async () => {
   await setting(primary, '');
@@ -117,7 +117,7 @@ it('answers a repeated key only after a standby has what the answer tells', asyn
     await pause(50);
   }
   expect(await gateway.end()).toEqual({ code: 0, signal: null });
-}, 90_000);
+});
 
 it('closes when the primary wants a standby only since it is gone, and leaves one connection there', async () => {
   await setting(primary, '');
@@ -140,7 +140,7 @@ it('closes when the primary wants a standby only since it is gone, and leaves on
   await standby.start();
   while ((await ask(CONTACT)).status !== 200) await pause(50);
   expect(await gateway.end()).toEqual({ code: 0, signal: null });
-}, 60_000);
+});
 
 it('goes on to the new primary with all its connections, and the old one, which lives on, answers nobody', async () => {
   await setting(primary, '*');
@@ -174,4 +174,4 @@ it('goes on to the new primary with all its connections, and the old one, which 
   expect(late).toContain(401);
   expect(back).toBeLessThan(5_000);
   expect(await gateway.end()).toEqual({ code: 0, signal: null });
-}, 90_000);
+});

@@ -94,7 +94,7 @@ it('a store that is away beyond the time of a proof closes sockets 4503, and is 
     heal();
     await pause(1_000);
   }
-}, 40_000);
+});
 
 it('a page that cannot be read ten times closes 4503, with the error before it', async () => {
   const { port } = await opened({ check: 50, retry: 50 });
@@ -112,7 +112,7 @@ it('a page that cannot be read ten times closes 4503, with the error before it',
     { type: 'error', subscription_id: id, code: 'service_unavailable', fatal: true },
     { type: 'closing', code: 4503 },
   ]);
-}, 30_000);
+});
 
 it('a change of a credential is looked up once for all of its sockets', async () => {
   const { realtime, port } = await opened({ check: 500 });
@@ -130,4 +130,4 @@ it('a change of a credential is looked up once for all of its sockets', async ()
   expect(asked() - before).toBe(1);
   expect(realtime.size).toBe(20);
   for (const client of clients) client.end();
-}, 30_000);
+});

@@ -53,9 +53,7 @@ const many = (n: number): string[] => Array.from({ length: n }, () => 'visitor.c
 
 const RECONNECTS = repeats(60, 200, 18);
 const KILLS = repeats(3, 10, 1);
-it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most', { timeout: 180_000 }, async ({
-  task,
-}) => {
+it('F-16 reconnects and killed replicas lose nothing, and repeat a page at most', async ({ task }) => {
   const spares = await pool(1, { databaseUrl: address(), env: KEYS }, 2 + KILLS);
   const { token } = await holder(gateway);
   const websites = ['web_1_1', 'web_1_2'];
@@ -255,47 +253,41 @@ itInFull(
     client.end();
     await replica.kill9();
   },
-  120_000,
 );
 
-itInFull(
-  'F-16 connections of the store that die take no page with them',
-  async () => {
-    const { token } = await holder(gateway);
-    const { id } = await create(gateway, token, definition(['web_1_5']));
-    const client = await connected(gateway, token);
-    await client.attach(id);
-    const seen: number[] = [];
-    const reading = (async () => {
-      for (;;) {
-        const page = await client.next('page', 8_000).catch(() => undefined);
-        if (!page) return;
-        seen.push(...page.events.map((one: Frame) => one.cursor));
-        for (let tries = 0; ; tries++) {
-          client.ack(page);
-          const before = client.frames.length;
-          while (!client.frames.slice(before).some((one) => one.type === 'acked' || one.type === 'error'))
-            await pause(5);
-          if (client.frames.slice(before).some((one) => one.type === 'acked') || tries > 20) break;
-          await pause(200);
-        }
-        if (seen.length >= 400) return;
+itInFull('F-16 connections of the store that die take no page with them', async () => {
+  const { token } = await holder(gateway);
+  const { id } = await create(gateway, token, definition(['web_1_5']));
+  const client = await connected(gateway, token);
+  await client.attach(id);
+  const seen: number[] = [];
+  const reading = (async () => {
+    for (;;) {
+      const page = await client.next('page', 8_000).catch(() => undefined);
+      if (!page) return;
+      seen.push(...page.events.map((one: Frame) => one.cursor));
+      for (let tries = 0; ; tries++) {
+        client.ack(page);
+        const before = client.frames.length;
+        while (!client.frames.slice(before).some((one) => one.type === 'acked' || one.type === 'error')) await pause(5);
+        if (client.frames.slice(before).some((one) => one.type === 'acked') || tries > 20) break;
+        await pause(200);
       }
-    })();
-    for (let i = 0; i < 40; i++) {
-      await append(sql(), 'web_1_5', many(10));
-      if (i % 4 === 0)
-        await sql()`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test' AND datname = ${gateway.database.name}`;
-      await pause(100);
+      if (seen.length >= 400) return;
     }
-    await reading;
-    // The number can exceed 400, because replicas of earlier tests can have appended heartbeats.
-    expect(seen.length).toBeGreaterThanOrEqual(400);
-    expect(seen).toEqual(Array.from({ length: seen.length }, (_, i) => i + 1));
-    client.end();
-  },
-  60_000,
-);
+  })();
+  for (let i = 0; i < 40; i++) {
+    await append(sql(), 'web_1_5', many(10));
+    if (i % 4 === 0)
+      await sql()`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'test' AND datname = ${gateway.database.name}`;
+    await pause(100);
+  }
+  await reading;
+  // The number can exceed 400, because replicas of earlier tests can have appended heartbeats.
+  expect(seen.length).toBeGreaterThanOrEqual(400);
+  expect(seen).toEqual(Array.from({ length: seen.length }, (_, i) => i + 1));
+  client.end();
+});
 
 itInFull(
   'WS-02 one ticket, fifty upgrades on two processes: one; and SIGTERM closes 1012 within the grace',
@@ -328,5 +320,4 @@ itInFull(
     ).toBe(404);
     await b.kill9();
   },
-  60_000,
 );

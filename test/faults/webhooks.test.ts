@@ -223,15 +223,10 @@ async function drained({ task }: TestContext, how: Drain): Promise<void> {
   expect(most).toBeLessThanOrEqual(2 * IN_FLIGHT);
 }
 
-it(
-  'F-10 two replicas at one queue, some killed: every event at least once, at most five attempts, never two at once',
-  (context) => drained(context, { kills: KILLS, events: EVENTS }),
-  120_000,
-);
-itInFull(
-  'F-10 the same for the subscription of an MCP client',
-  (context) => drained(context, { kills: times(2, 10), events: times(80, 400), mcp: true }),
-  120_000,
+it('F-10 two replicas at one queue, some killed: every event at least once, at most five attempts, never two at once', (context) =>
+  drained(context, { kills: KILLS, events: EVENTS }));
+itInFull('F-10 the same for the subscription of an MCP client', (context) =>
+  drained(context, { kills: times(2, 10), events: times(80, 400), mcp: true }),
 );
 
 const DEFECTS: readonly [name: string, plant: (sql: postgres.Sql) => Promise<unknown>, found: string][] = [
@@ -410,7 +405,7 @@ it('F-11 WH-07 nine bad receivers beside a good one: it waits no longer, memory 
     await Promise.all([good.close(), honeypot.close()]);
     await database.close();
   }
-}, 120_000);
+});
 
 itInFull(
   'WH-11 neither the log nor a command shows a secret or an address’s query; TLS that is trusted delivers',
@@ -467,7 +462,6 @@ itInFull(
       await database.close();
     }
   },
-  60_000,
 );
 
 async function outcomes({ sql }: TestDatabase, ids: ReadonlyMap<string, string>): Promise<Map<string, string>> {

@@ -211,5 +211,4 @@ itInFull(
     expect(statuses).toEqual(Array(25).fill(200));
     expect(ready).toEqual(Array(5).fill(200));
   },
-  60_000,
 );

@@ -65,7 +65,7 @@ describe('pipelined requests', () => {
       SELECT count(*)::integer FROM platform.note WHERE text LIKE 'behind %'`;
     const lines = () => served.lines().filter(({ operation }) => operation === 'visitor_note_add');
     // A busy machine delivers the lines late.
-    await expect.poll(lines, { timeout: 10_000 }).toHaveLength(notes?.count ?? -1);
+    await expect.poll(lines).toHaveLength(notes?.count ?? -1);
     expect(lines().map(({ audit }) => audit)).toEqual(lines().map(() => 'write'));
   });
 
@@ -121,7 +121,7 @@ describe('unread replies', () => {
     expect(most).toBeLessThanOrEqual(20 * 1024 * 1024);
     expect(served.rss() - before).toBeLessThan(250);
     for (const client of clients) client.socket.resume();
-    await expect.poll(() => clients.every((client) => client.answers().length === 7), { timeout: 20_000 }).toBe(true);
+    await expect.poll(() => clients.every((client) => client.answers().length === 7)).toBe(true);
     const statuses = clients.flatMap((client) => client.answers().map(({ status }) => status));
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     for (const client of clients) client.socket.destroy();

@@ -140,7 +140,7 @@ describe('reading', () => {
       }
       expect(await everything()).toBe(before);
     }
-  }, 60_000);
+  });
 
   itOnce('shows nothing that is not granted, whatever the words ask for', async () => {
     await plant(`${MARK} ${INJECTIONS[0]?.words}`);

@@ -126,10 +126,10 @@ it('what holds a process counts from the moment at which its server listens', as
   expect(before).toBeLessThan(0.9);
   process.kill(replica.pid, 'SIGUSR2');
   expect(await counted()).toBeGreaterThan(before + 0.7);
-  await expect.poll(() => replica.log(), { timeout: 10_000 }).toContain('the event loop was held');
+  await expect.poll(() => replica.log()).toContain('the event loop was held');
   await replica.end();
   await database.close();
-}, 60_000);
+});
 
 describe('a neighbour of the worst calls', () => {
   let database: TestDatabase;
@@ -144,7 +144,7 @@ describe('a neighbour of the worst calls', () => {
       WHERE tenant = 1 AND site = 1 AND conversation_id = 2`;
     await sql`UPDATE platform.conversation SET subject = repeat('<', 2000) WHERE tenant = 1 AND site = 1 AND id < 120`;
     replica = await startReplica({ databaseUrl: addressOf(database) });
-  }, 240_000);
+  });
   afterAll(async () => {
     await replica?.end();
     await database?.close();
@@ -227,5 +227,5 @@ describe('a neighbour of the worst calls', () => {
     expect(held.filter(([, ms]) => ms > 250 + alone)).toEqual([]);
     const series = readScrape(await (await fetch(`${replica.url}/metrics`)).text());
     expect(sumOf(series, 'gateway_event_loop_held_seconds_total')).toBeTypeOf('number');
-  }, 120_000);
+  });
 });

@@ -127,7 +127,7 @@ describe('URLs that a stranger makes up', () => {
     expect([await visit(slow), documents.asked.length]).toEqual([200, asked]);
     expect([await visit(brief), documents.asked.length]).toEqual([200, asked + 1]);
     for (const url of WELL_KNOWN) expect(await visit(url, '127.0.1.1'), url).toBe(200);
-  }, 60_000);
+  });
 
   it('99 of one address leave its well-known and its valid clients alone', async () => {
     const { url } = changing();
@@ -136,7 +136,7 @@ describe('URLs that a stranger makes up', () => {
     expect(await visit('https://claude.ai/y?new', '127.0.2.1')).toBe(503);
     expect(await visit(url, '127.0.2.1')).toBe(200);
     for (const known of WELL_KNOWN) expect(await visit(known, '127.0.2.1'), known).toBe(200);
-  }, 60_000);
+  });
 
   it('of more than 1,000 valid documents, the gateway forgets the one that was not used for the longest time', async () => {
     const url = documents.serve(`/${randomUUID()}.json`);
@@ -152,7 +152,7 @@ describe('URLs that a stranger makes up', () => {
     await visits(600, 1_200);
     await useUp('https://claude.ai/z');
     expect(await visit(url), 'still held, because its use moved it').toBe(200);
-  }, 60_000);
+  });
 });
 
 describe('a document that cannot be fetched', () => {
@@ -198,7 +198,7 @@ describe('a document that cannot be fetched', () => {
       minute();
       expect(await visit(served.url), 'the earlier document is forgotten').toBe(503);
     }
-  }, 60_000);
+  });
 });
 
 const family = async (): Promise<HostedFamily> =>
@@ -236,7 +236,7 @@ describe('tokens that are not valid', () => {
     for (let at = 0; at < 20; at++) await refresh();
     flooding = false;
     await Promise.all(flood);
-  }, 60_000);
+  });
 
   it('of flooded addresses cost one statement at a time, and the addresses take turns', async () => {
     const mine = await family();
@@ -256,7 +256,7 @@ describe('tokens that are not valid', () => {
     expect(codes.filter((code) => code === 'slow_down').length, 'more than can wait').toBeGreaterThan(50);
     expect(new Set(codes)).toEqual(new Set(['slow_down', 'invalid_grant']));
     expect(statements.all).toBe(1 + codes.filter((code) => code === 'invalid_grant').length);
-  }, 60_000);
+  });
 
   it('at /oauth/revoke count as failures, are no audited revocation, and stop no real revocation', async () => {
     const mine = await family();
@@ -274,7 +274,7 @@ describe('tokens that are not valid', () => {
       .map((line): Record<string, unknown> => JSON.parse(line))
       .filter((line) => line['operation'] === 'oauth_revoke' && line['decision'] === 'allowed');
     expect(lines).toEqual([expect.objectContaining({ audit: 'revocation', ended: 'consent' })]);
-  }, 60_000);
+  });
 });
 
 describe('refresh tokens of one consent', () => {
@@ -309,7 +309,7 @@ describe('refresh tokens of one consent', () => {
     await pass(consent, -wait);
     expectRefused(await refreshHosted(gateway, first), 'invalid_grant', 'replaced long ago');
     expect(await because(gateway, consent)).toBe('refresh_reused');
-  }, 60_000);
+  });
 
   it('stay while the consent lives, and go in batches when it is revoked, or an hour after it has expired', async () => {
     const [living, ended, expired] = [await family(), await family(), await family()];
@@ -333,7 +333,7 @@ describe('refresh tokens of one consent', () => {
     expect(purged.map((row) => row['purged'])).toEqual([false, true, true]);
     expectRefused(await refreshHosted(gateway, ended), 'invalid_grant', 'purged');
     expect((await refreshHosted(gateway, living)).status).toBe(200);
-  }, 60_000);
+  });
 });
 
 describe('a host that is taken off the list', () => {
@@ -369,5 +369,5 @@ describe('a host that is taken off the list', () => {
     expect((ended[0] ?? 0) + (ended[1] ?? 0)).toBeGreaterThanOrEqual(1_201);
     expect(Math.max(...sizes)).toBe(500);
     expect((await rpc(gateway.port, mine.access, 'tools/list')).status).toBe(401);
-  }, 60_000);
+  });
 });

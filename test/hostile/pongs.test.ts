@@ -70,7 +70,7 @@ describe.concurrent('WS-04 pongs', () => {
     client.socket.on('ping', () => pings++);
     const began = performance.now();
     const unpaid = (): number => pings - ((performance.now() - began) / 1_000) * 20;
-    await expect.poll(unpaid, { timeout: 20_000 }).toBeGreaterThan(110);
+    await expect.poll(unpaid).toBeGreaterThan(110);
     await pause(100);
     expect(client.socket.readyState).toBe(client.socket.OPEN);
     client.end();

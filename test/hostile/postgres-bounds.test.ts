@@ -72,7 +72,7 @@ beforeAll(async () => {
     const [stage = 'idle', , change] = cases[Number(name)] ?? [];
     return { stage, auth: 'trust', change: change ?? ((honest) => ({ bytes: Buffer.concat(honest) })) };
   });
-}, 120_000);
+});
 afterAll(() => server.close());
 
 test.each(Object.entries(NAMED))(
@@ -92,5 +92,4 @@ test.each(Object.entries(NAMED))(
     // A process without any answer takes 50 MiB.
     expect(told.peak, 'MiB of memory').toBeLessThan(250);
   },
-  60_000,
 );

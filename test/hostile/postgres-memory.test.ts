@@ -27,7 +27,7 @@ interface Told {
 let server: HostileServer;
 beforeAll(async () => {
   server = await hostileServer(() => ({ stage: 'rows', auth: 'trust', change: () => ({ bytes: answer }) }));
-}, 120_000);
+});
 afterAll(() => server.close());
 
 /** Resolves to undefined when the process ends by itself. */
@@ -58,7 +58,7 @@ test('readers whose memory is full of the longest values end alone, and a neighb
   expect(each).toBeLessThan(READER.full * SLACK);
   expect(told.requests).toBeGreaterThan(20);
   expect(told.slowest).toBeLessThan(250);
-}, 60_000);
+});
 
 test('eight readers that wait take little memory', async () => {
   const told = (await readers(8)) ?? expect.fail('the process has ended');
@@ -67,4 +67,4 @@ test('eight readers that wait take little memory', async () => {
   expect(told.said.length).toBe(8);
   expect(each).toBeGreaterThan(5);
   expect(each).toBeLessThan(READER.waiting * SLACK);
-}, 60_000);
+});

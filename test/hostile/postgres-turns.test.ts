@@ -80,7 +80,7 @@ describe.each([
   let server: HostileServer;
   beforeAll(async () => {
     server = await hostileServer((name) => (name === 'ssl' ? caseOf('idle_first') : caseOf(name)), tls);
-  }, 120_000);
+  });
   afterAll(() => server.close());
 
   test('a wrong message before, between or behind good ones of the same turn ends its connection only', async () => {
@@ -99,5 +99,5 @@ describe.each([
     );
     for (const name of NAMES.filter((one) => one.startsWith('idle')))
       expect(server.connections(name), name).toBeGreaterThan(0);
-  }, 60_000);
+  });
 });

@@ -100,7 +100,7 @@ it('a walk shows each long conversation once, in the order of time, although no 
     expect(pages).toBeGreaterThan(10);
     expect(pages).toBeLessThan(100);
   }
-}, 120_000);
+});
 
 it('a page reads as much, however many messages of a conversation the pages before have passed', async () => {
   const { sql } = gateway.database;
@@ -132,7 +132,7 @@ it('a page reads as much, however many messages of a conversation the pages befo
   console.info('blocks of a page after 10,000 and 40,000 messages', few, many);
   expect(Object.keys(many)).toHaveLength(2);
   for (const [text, read] of Object.entries(many)) expect(read, text).toBeLessThan((few[text] ?? 0) * 1.5);
-}, 120_000);
+});
 
 it('no look-up starts other processes of PostgreSQL, however cheap they seem', async () => {
   const { sql } = gateway.database;
@@ -161,4 +161,4 @@ it('no look-up starts other processes of PostgreSQL, however cheap they seem', a
   session.release();
   expect(counted).toBeGreaterThan(before);
   expect(after).toBe(counted);
-}, 60_000);
+});

@@ -21,7 +21,7 @@ test('a message of 200 MB is a reject, costs little memory, and is taken when it
     SELECT 9, 1, 1, 1, 0, 'text 9', ('{"x":"' || repeat('long ', 40000000) || '"}')::json, now(), now()`;
   await message(sql, 8);
   await bench.shows(8, 40_000);
-  await expect.poll(() => bench.rejects(), { timeout: 30_000 }).toContain('messages/7 /text too_long');
+  await expect.poll(() => bench.rejects()).toContain('messages/7 /text too_long');
   expect(await bench.texts(7)).toEqual([]);
   clearInterval(watch);
   expect((most - before) / 2 ** 20).toBeLessThan(150);
@@ -29,7 +29,7 @@ test('a message of 200 MB is a reject, costs little memory, and is taken when it
   await bench.shows(7);
   expect((await bench.rejects()).filter((one) => one.startsWith('messages/7'))).toEqual([]);
   expect(bench.errors).toEqual([]);
-}, 120_000);
+});
 
 test('broken encodings in a database without an encoding stop no other row', async () => {
   const sql = await bench.open({ encoding: 'SQL_ASCII' });
@@ -43,7 +43,7 @@ test('broken encodings in a database without an encoding stop no other row', asy
   expect((await bench.texts(5))[0]).toMatch(/^caf\uFFFD /);
   expect((await source.state()).findings.map(({ about }) => about)).toEqual(['encoding']);
   expect(bench.errors).toEqual([]);
-}, 60_000);
+});
 
 test('polling tells a new contact, although a broken encoding in the same page needs another connection', async () => {
   const sql = await bench.open({ encoding: 'SQL_ASCII' });
@@ -54,11 +54,11 @@ test('polling tells a new contact, although a broken encoding in the same page n
     INSERT INTO contacts (id, account_id, name, created_at, updated_at) VALUES (5, 1, 'New', now(), now());
     INSERT INTO messages (id, account_id, inbox_id, conversation_id, message_type, content, created_at, updated_at)
     VALUES (5, 1, 1, 1, 0, E'caf\\xe9', now(), now()); COMMIT`);
-  await expect.poll(() => bench.texts(5), { timeout: 20_000 }).toEqual(['caf\uFFFD']);
+  await expect.poll(() => bench.texts(5)).toEqual(['caf\uFFFD']);
   const contacts = () => bench.store.sql`SELECT name FROM platform.contact WHERE external_id = 'cw:1:contact:5'`;
   await expect.poll(contacts).toEqual([{ name: 'New' }]);
   expect(bench.errors).toEqual([]);
-}, 60_000);
+});
 
 test('NUL, lone surrogates and numbers beyond all limits stop no other row', async () => {
   const sql = await bench.open();
@@ -99,7 +99,7 @@ test('NUL, lone surrogates and numbers beyond all limits stop no other row', asy
   }
   expect((await source.state()).state).toBe('following');
   expect(bench.errors).toEqual([]);
-}, 60_000);
+});
 
 test.each(['live', 'poll'] as const)(
   'absurd times in a %s source are rejects or rows, and stop no other row',
@@ -146,7 +146,6 @@ test.each(['live', 'poll'] as const)(
     expect((await source.state()).state).toBe('following');
     expect(bench.errors).toEqual([]);
   },
-  60_000,
 );
 
 test.each([
@@ -154,23 +153,19 @@ test.each([
   ['live', -1],
   ['poll', 1],
   ['poll', -1],
-] as const)(
-  'a %s source of a Chatwoot whose clock is %i hour off loses nothing',
-  async (mode, hours) => {
-    const sql = await bench.open();
-    await seed(sql);
-    const source = await bench.followed(mode);
-    const at = new Date(Date.now() + hours * 3_600_000).toISOString();
-    await message(sql, 5, { created_at: at, updated_at: at });
-    await conversation(sql, 2, { created_at: at, updated_at: at, last_activity_at: at });
-    // A poll cannot see a row whose time is an hour old. The comparison finds the row.
-    if (mode === 'poll' && hours < 0) await bench.compared(source);
-    await bench.shows(5);
-    await bench.equals(source);
-    expect(bench.errors).toEqual([]);
-  },
-  60_000,
-);
+] as const)('a %s source of a Chatwoot whose clock is %i hour off loses nothing', async (mode, hours) => {
+  const sql = await bench.open();
+  await seed(sql);
+  const source = await bench.followed(mode);
+  const at = new Date(Date.now() + hours * 3_600_000).toISOString();
+  await message(sql, 5, { created_at: at, updated_at: at });
+  await conversation(sql, 2, { created_at: at, updated_at: at, last_activity_at: at });
+  // A poll cannot see a row whose time is an hour old. The comparison finds the row.
+  if (mode === 'poll' && hours < 0) await bench.compared(source);
+  await bench.shows(5);
+  await bench.equals(source);
+  expect(bench.errors).toEqual([]);
+});
 
 test('many rejects hold up no other row, and one repair lets all of them in', async () => {
   const sql = await bench.open();
@@ -214,7 +209,7 @@ test('one merge moves a contact with thousands of conversations', async () => {
   console.info(`${many} conversations are moved after ${Math.round(performance.now() - began)} ms`);
   await bench.equals(source);
   expect(bench.errors).toEqual([]);
-}, 200_000);
+});
 
 test('a long note on a contact with thousands of visitors is loaded and changed, and costs little memory', async () => {
   const sql = await bench.open();
@@ -240,4 +235,4 @@ test('a long note on a contact with thousands of visitors is loaded and changed,
   console.info(`it costs ${Math.round((most - before) / 2 ** 20)} MiB`);
   expect((most - before) / 2 ** 20).toBeLessThan(400);
   expect(bench.errors).toEqual([]);
-}, 200_000);
+});

@@ -169,7 +169,7 @@ describe('TN-02 TN-03 stored text', () => {
     console.info(`TN-02/03: ${asked} subsets of grants, ${world.canaries.length} canaries, ${found} times shown`);
     expect(asked).toBeGreaterThan(times(1_000, 1_000, 100));
     expect(found).toBeGreaterThan(times(800, 800, 200));
-  }, 240_000);
+  });
 
   const replant = async (): Promise<void> => {
     await gateway.database.sql`DELETE FROM gateway.operation WHERE credential_id = ${holder.credential}`;

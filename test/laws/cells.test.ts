@@ -374,7 +374,7 @@ it('TN-01 every surface under every variant of authority answers as the tables s
   console.info(`TN: cells ${cells}/${all} (${[...surfaces].map(([surface, n]) => `${surface} ${n}`).join(', ')})`);
   task.meta.shown = { cells: [cells, all] };
   expect(cells).toBe(all);
-}, 120_000);
+});
 
 it.each(ALL)(
   'TN-01 has power: it finds a scope that a tool has forgotten, over %s',

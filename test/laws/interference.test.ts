@@ -201,7 +201,7 @@ describe('TN-04 foreign data', () => {
     expect(changed.length).toBeGreaterThan(30);
     console.info(`TN-04: ${answers} answers compared or walked`);
     expect(answers).toBeGreaterThan(times(6_000, 9_000));
-  }, 240_000);
+  });
 
   it('TN-04 is refused in the same words as what does not exist', async () => {
     await addForeign();

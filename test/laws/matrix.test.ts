@@ -128,7 +128,7 @@ describe('TN-01 every read, by what a credential holds', () => {
       for (const operation of LACKING.some(([known]) => known === name) ? others : OPERATIONS)
         await judge(operation, holder, name);
     }
-  }, 120_000);
+  });
 
   it('TN-01 the operations’ bare necessities are enough, and show nothing that was not asked for', async () => {
     for (const operation of OPERATIONS) {
@@ -154,7 +154,7 @@ describe('TN-01 every read, by what a credential holds', () => {
         }
       }
     }
-  }, 120_000);
+  });
 
   it('TN-01 every list in pages of one: the rows of its row, in their order', async () => {
     let pages = 0;
@@ -291,7 +291,7 @@ describe('TN-01 every read, by what a credential holds', () => {
     const needy = all.filter(({ scopes, unrestricted }) => scopes.length > 0 || unrestricted);
     expect([...listedOnce].sort()).toEqual([...new Set(all.map(({ tool }) => tool))].sort());
     expect([...deniedOnce].sort()).toEqual([...new Set(needy.map(({ tool }) => tool))].sort());
-  }, 60_000);
+  });
 });
 
 describe('TN-01 every read, by the state of its credential', () => {
@@ -377,7 +377,7 @@ describe('TN-01 the writes of subscriptions', () => {
         cells++;
       }
     }
-  }, 60_000);
+  });
 });
 
 it('TN-01 every operation of the contract was judged, in as many cells as there should be', () => {

@@ -80,4 +80,4 @@ it('the skeleton and the example of docs/adding-an-operation.md compile, and the
   expect(errors).not.toContain('of-this-test');
   edit('src/views/conversation.ts', (view) => view.replace(/ {2}within: .*\n/, link));
   accepted([...skeleton, tool, row, 'src/views/conversation.ts']);
-}, 60_000);
+});

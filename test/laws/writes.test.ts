@@ -116,33 +116,29 @@ beforeEach(async () => {
 const each = (): [Write, Surface][] => WRITES.flatMap((write) => SURFACES.map((one): [Write, Surface] => [write, one]));
 
 describe('TN-01 every write, by what a credential holds', () => {
-  always(
-    'TN-01 every missing scope and flag is refused by name and leaves the key free',
-    async () => {
-      const variants: [string, Grants][] = [
-        ['with everything', FULL],
-        ['with nothing', { scopes: [], flags: [] }],
-        ['with scopes only', { scopes: ALL_SCOPES, flags: [] }],
-        ['with flags only', { scopes: [], flags: ALL_FLAGS }],
-        ...LACKING.filter((_, i) => i % times(1, 1, 4) === 0),
-      ];
-      const { sql } = gateway.database;
-      for (const [name, grants] of variants) {
-        const holder = await hold(grants);
-        const spare: [Cell, string][] = [];
-        for (const [write, surface] of each()) {
-          const cell = { write, surface, holder, where: `${write.tool} over ${surface} ${name}` };
-          const refusal = refusalOf(write, grants, undefined);
-          if (refusal) spare.push([cell, (await denied(cell, refusal)).key]);
-          else await done(cell, grants);
-        }
-        await sql`UPDATE gateway.credential SET scopes = ${[...ALL_SCOPES]}, data_access = ${[...ALL_FLAGS]}
-        WHERE id = ${holder.credential}`;
-        for (const [cell, key] of spare) await done({ ...cell, where: `${cell.where}, granted again` }, FULL, key);
+  always('TN-01 every missing scope and flag is refused by name and leaves the key free', async () => {
+    const variants: [string, Grants][] = [
+      ['with everything', FULL],
+      ['with nothing', { scopes: [], flags: [] }],
+      ['with scopes only', { scopes: ALL_SCOPES, flags: [] }],
+      ['with flags only', { scopes: [], flags: ALL_FLAGS }],
+      ...LACKING.filter((_, i) => i % times(1, 1, 4) === 0),
+    ];
+    const { sql } = gateway.database;
+    for (const [name, grants] of variants) {
+      const holder = await hold(grants);
+      const spare: [Cell, string][] = [];
+      for (const [write, surface] of each()) {
+        const cell = { write, surface, holder, where: `${write.tool} over ${surface} ${name}` };
+        const refusal = refusalOf(write, grants, undefined);
+        if (refusal) spare.push([cell, (await denied(cell, refusal)).key]);
+        else await done(cell, grants);
       }
-    },
-    60_000,
-  );
+      await sql`UPDATE gateway.credential SET scopes = ${[...ALL_SCOPES]}, data_access = ${[...ALL_FLAGS]}
+        WHERE id = ${holder.credential}`;
+      for (const [cell, key] of spare) await done({ ...cell, where: `${cell.where}, granted again` }, FULL, key);
+    }
+  });
 
   it('TN-02 the bare necessities are enough, and no proper subset of them is', async () => {
     const { sql } = gateway.database;
@@ -165,7 +161,7 @@ describe('TN-01 every write, by what a credential holds', () => {
         else await done(cell, grants);
       }
     }
-  }, 60_000);
+  });
 
   it('TN-01 restrictions: three writes are refused, dispositions reach what is seen; the rest is as absent', async () => {
     for (const dimension of DIMENSIONS) {
@@ -198,7 +194,7 @@ describe('TN-01 every write, by what a credential holds', () => {
         expect(absent.size, where('')).toBe(2);
       }
     }
-  }, 60_000);
+  });
 
   it('TN-01 a website that is not granted, foreign or not there, and a record that is not there: one refusal', async () => {
     const holder = await hold(FULL, undefined, { websites: [WEB], authors: ['opr_1_1_1'] });

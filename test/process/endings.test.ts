@@ -11,7 +11,7 @@ import { scratch } from '../support/scratch.ts';
 let base: string;
 beforeAll(async () => {
   base = scratch('endings');
-}, 120_000);
+});
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
 interface Started {
@@ -28,7 +28,7 @@ afterEach(async () => {
     [started.gateway, 'SIGTERM'],
   ] as const)
     if (lives(pid)) process.kill(pid, signal);
-  await expect.poll(left, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(left).toEqual([]);
   started = undefined;
 });
 
@@ -68,7 +68,7 @@ async function begin(program: string, ...args: string[]): Promise<Started> {
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => (text += part.toString()));
-  await expect.poll(() => text, { timeout: 40_000 }).toContain('gateway ready on');
+  await expect.poll(() => text).toContain('gateway ready on');
   const pid = child.pid ?? 0;
   const postgres = Number(readFileSync(join(folder, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
   started = { child, pid, postgres, gateway: /(^|\/)node$/.test(program) ? pid : childOf(pid) };
@@ -82,7 +82,7 @@ const NPM = ['npm', 'start', '--', '--no-demo'] as const;
 async function endedBy([program, ...args]: readonly [string, ...string[]], signal: NodeJS.Signals): Promise<void> {
   const { pid } = await begin(program, ...args);
   process.kill(pid, signal);
-  await expect.poll(left, { timeout: 10_000, interval: 50 }).toEqual([]);
+  await expect.poll(left, { interval: 50 }).toEqual([]);
 }
 
 it('SIGKILL of npm start', () => endedBy(NPM, 'SIGKILL'), 60_000);
@@ -95,15 +95,11 @@ itInFull.each([
   ['SIGHUP, as a closed terminal sends it', [process.execPath, main, ...SERVE], 'SIGHUP'],
 ] as const)('%s', (_, command, signal) => endedBy(command, signal), 60_000);
 
-itInFull(
-  'a closed terminal ends npm start, the gateway and PostgreSQL',
-  async () => {
-    const { child } = await begin('script', '-qefc', NPM.join(' '), '/dev/null');
-    child.kill('SIGKILL'); // closes the terminal
-    await expect.poll(left, { timeout: 10_000, interval: 50 }).toEqual([]);
-  },
-  60_000,
-);
+itInFull('a closed terminal ends npm start, the gateway and PostgreSQL', async () => {
+  const { child } = await begin('script', '-qefc', NPM.join(' '), '/dev/null');
+  child.kill('SIGKILL'); // closes the terminal
+  await expect.poll(left, { interval: 50 }).toEqual([]);
+});
 
 async function outlives(command: string): Promise<void> {
   const { pid } = await begin('sh', '-c', `${command} & sleep 600`);
@@ -112,11 +108,8 @@ async function outlives(command: string): Promise<void> {
   expect(left()).toEqual(['gateway', 'postgres']);
 }
 
-it(
-  'a job of a shell that ends before the job outlives the shell',
-  () => outlives(`'${process.execPath}' '${main}' serve --no-demo`),
-  60_000,
-);
+it('a job of a shell that ends before the job outlives the shell', () =>
+  outlives(`'${process.execPath}' '${main}' serve --no-demo`));
 
 // npm itself ends with the gateway.
 itInFull('a job of a shell that started npm outlives the shell', () => outlives(NPM.join(' ')), 60_000);

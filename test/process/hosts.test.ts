@@ -140,7 +140,7 @@ it('a host appears and disappears within seconds, belongs to one organization, a
   await expect.poll(() => issuer('late.example'), { timeout: 8_000 }).toBe('https://late.example');
   expect((await cli('organization', 'update', 'other', '--host', 'none')).code).toBe(0);
   await expect.poll(() => issuer('late.example'), { timeout: 8_000 }).toBe(BASE);
-}, 30_000);
+});
 
 it('the bounds of streams count all hosts of the process', async () => {
   const { token } = await issue(database.sql, 1);
@@ -173,7 +173,7 @@ it('the bounds of streams count all hosts of the process', async () => {
     lock.release();
     for (const one of open) one.close();
   }
-}, 30_000);
+});
 
 it('a process keeps the 500 sites that were asked last, and an older one ends its open requests', async () => {
   const many = await freshDatabase();

@@ -74,7 +74,7 @@ async function onTerminal(env: Readonly<Record<string, string>>, expected: RegEx
     shown += part.toString();
   });
   const ended = once(child, 'close');
-  await expect.poll(() => shown, { timeout: 20_000 }).toContain('gateway ready on');
+  await expect.poll(() => shown).toContain('gateway ready on');
   await ask(`http://127.0.0.1:${port}`, '/docs');
   await expect.poll(() => shown).toMatch(expected);
   child.stdin.write('\u0003'); // Ctrl+C

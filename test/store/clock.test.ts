@@ -29,7 +29,7 @@ beforeAll(async () => {
   await desk.grant('poll');
   source = await addSource(gateway.database, { address: desk.address(), mode: 'poll' });
   receiver = await openReceiver(answer(200));
-}, 60_000);
+});
 afterAll(async () => {
   await receiver.close();
   await gateway.close();
@@ -131,7 +131,7 @@ it('delivers what was queued, what a dead process had leased, and what waits for
   } finally {
     await running.stop();
   }
-}, 60_000);
+});
 
 it('takes over from a dead process: its source, its command at the helpdesk, and its task', async () => {
   const { db, sql } = gateway.database;
@@ -155,4 +155,4 @@ it('takes over from a dead process: its source, its command at the helpdesk, and
     return taken !== undefined && lapsed.length > 0 && interrupted > 0;
   }, 12_000);
   expect([taken, lapsed, interrupted]).toEqual([source.id, [operation], 1]);
-}, 20_000);
+});

@@ -280,7 +280,7 @@ export function unfinished(dataDir: string): string[] {
   return readdirSync(dataDir).filter((name) => name.startsWith('postgres.init-'));
 }
 
-export async function until(condition: () => boolean, milliseconds = 30_000): Promise<void> {
+export async function until(condition: () => boolean, milliseconds = 60_000): Promise<void> {
   for (const deadline = Date.now() + milliseconds; !condition(); await pause(10)) {
     if (Date.now() > deadline) throw new Error('waited in vain');
   }

@@ -106,7 +106,7 @@ export function probe(run: Skill['run'] = ({ call, input }) => call('contact_get
 
 let PROBE: Skill;
 
-export async function until(what: () => unknown, limit = 20_000): Promise<void> {
+export async function until(what: () => unknown, limit = 60_000): Promise<void> {
   for (const end = performance.now() + limit; performance.now() < end; await pause(20)) if (await what()) return;
   expect(await what(), String(what)).toBeTruthy();
 }

@@ -103,7 +103,7 @@ beforeAll(async () => {
   }
   await clear();
   targets = await readTargets();
-}, 60_000);
+});
 afterAll(() => gateway.close());
 
 const holder = (name: string): Holder => holders.get(name) ?? expect.fail(name);

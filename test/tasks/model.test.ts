@@ -97,7 +97,7 @@ it('any sequence of sends, cancels, ends, lapses and a change of authority', asy
       end,
     ).toBe(true);
   }
-}, 120_000);
+});
 
 async function play(one: Step, sender: Issued, slow: ReturnType<typeof probe>, model: Modelled[]): Promise<void> {
   const replica: Replica = 'replica' in one && one.replica === 1 ? world.b : world.a;

@@ -280,7 +280,7 @@ describe('F-03 a reply is lost after its commit', () => {
     await until(async () => (await world.row(id))?.lease_until === null, 15_000);
     expect(await world.moves(id)).toEqual(['submitted', 'submitted>working', 'working>completed']);
     world.errors.splice(0);
-  }, 30_000);
+  });
 });
 
 it('the store refuses a task that no process could have written', async () => {

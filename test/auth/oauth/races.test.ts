@@ -461,7 +461,7 @@ describe('F-22 a kill during a refresh', () => {
     }
     for (const { consent } of bystanders) expect(await liveRefreshTokens(gateway, consent)).toBe(1);
     await away.close();
-  }, 180_000);
+  });
 });
 
 it('in the end no token of a dead consent lives', async () => {

@@ -322,7 +322,7 @@ describe('the upgrade', () => {
     await gateway.database
       .sql`UPDATE gateway.realtime_session SET ticket_expires_at = now() + interval '30 s' WHERE id = ${session.session_id}`;
     expect(await upgraded(handshake(session))).toBe(101);
-  }, 120_000);
+  });
 
   it('WS-03 another version of the protocol is 426, a broken handshake 400', async () => {
     const session = await openSession(gateway, token);

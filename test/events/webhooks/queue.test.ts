@@ -154,7 +154,7 @@ describe('bounds', () => {
     start();
     await tell(database, 1, 'visitor.changed', '2');
     await until(() => receiver.got.length === 1);
-  }, 60_000);
+  });
 
   it('what may not be told any more is dropped over rounds, too', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url);
@@ -179,7 +179,7 @@ describe('bounds', () => {
       left = await queued(database);
       expect(left).toBeLessThan(before);
     }
-  }, 60_000);
+  });
 
   it('a thousand receipts of a held family leave the others their place', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url);
@@ -233,7 +233,7 @@ describe('bounds', () => {
       await running?.stop();
       await hanging.close();
     }
-  }, 30_000);
+  });
 
   it('what is forgotten is forgotten in one statement a round', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url);
@@ -263,7 +263,7 @@ describe('bounds', () => {
     }
     expect(said.join(' ')).not.toContain('purge purge');
     await until(async () => (await states(id)).length === 0);
-  }, 20_000);
+  });
 });
 
 describe('locks', () => {

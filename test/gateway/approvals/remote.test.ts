@@ -129,7 +129,6 @@ describe('an approved write to a helpdesk', () => {
       expect(await deciding).toEqual({ state: 'performed', status: 'outcome_unknown' });
       expect(await statusOf(gateway, by, id)).toBe(status);
     },
-    20_000,
   );
 
   /** A helpdesk that answers `outcome` when the test says so. */

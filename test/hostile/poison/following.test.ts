@@ -24,7 +24,7 @@ let desk: ChatwootWorld;
 beforeAll(async () => {
   neighbour = await openNeighbour(KEYS);
   desk = await openDesk();
-}, 200_000);
+});
 afterAll(async () => {
   await neighbour.close();
   await desk.close();

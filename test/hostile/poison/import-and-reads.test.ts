@@ -36,7 +36,7 @@ let tenant = 0;
 beforeAll(async () => {
   neighbour = await openNeighbour();
   folder = mkdtempSync(join(tmpdir(), 'poison-'));
-}, 200_000);
+});
 afterAll(async () => {
   await neighbour.close();
   rmSync(folder, { recursive: true, force: true });
@@ -308,7 +308,7 @@ describe('the reads of the corpus', () => {
     });
     expect(asked.length).toBeGreaterThan(1_500);
     held('brief, fetch and lists of a record', await answersTo(asked));
-  }, 200_000);
+  });
 
   test('each conversation, each contact and each query is read over MCP and A2A by the same contract', async () => {
     const [conversations, contacts] = await Promise.all([idsOf('conversation', 'cnv'), idsOf('contact', 'ctc')]);
@@ -334,7 +334,7 @@ describe('the reads of the corpus', () => {
     const outcomes = await answersTo(asked);
     expect([...outcomes.values()].filter((one) => one === '200 and TASK_STATE_COMPLETED').length).toBeGreaterThan(500);
     held('reads over MCP and A2A', outcomes);
-  }, 200_000);
+  });
 
   test('the search and the look-up of customers answer by the contract, whatever is asked', async () => {
     const asked = CORPUS.flatMap((item): Asked[] => {
@@ -347,7 +347,7 @@ describe('the reads of the corpus', () => {
       ];
     });
     held('search and customers', await answersTo(asked));
-  }, 200_000);
+  });
 
   test('every list of the organization is walked to its end', async () => {
     const walked: Record<string, number> = {};
@@ -395,5 +395,5 @@ describe('the reads of the corpus', () => {
     expect(faults).toEqual([]);
     expect(outcomes.size).toBeGreaterThan(400);
     held('pages of records', outcomes);
-  }, 200_000);
+  });
 });

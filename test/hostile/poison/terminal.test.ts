@@ -45,7 +45,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'poison-'));
   source = (await addSource(store, { address: desk.address(), mode: 'poll', organization: 'followed' })).id;
   await plant();
-}, 200_000);
+});
 afterAll(async () => {
   vi.unstubAllEnvs();
   rmSync(folder, { recursive: true, force: true });

@@ -33,7 +33,7 @@ const copies = async (text: string): Promise<string[]> =>
     >`SELECT external_id FROM platform.note WHERE starts_with(text, ${text})`
   ).map(({ external_id }) => external_id);
 
-it('an effect that comes after the first look is found later, and is there once', { timeout: 40_000 }, async () => {
+it('an effect that comes after the first look is found later, and is there once', async () => {
   world.api.fail('POST', '/notes', { kind: 'late', ms: 6_000 });
   const key = fresh();
   const first = await add('Late effect', key);
@@ -53,7 +53,7 @@ it('an effect that comes after the first look is found later, and is there once'
   expect(row).toEqual({ name: 'Ada' });
 });
 
-it('a note is found among notes whose texts hold many commas and brackets', { timeout: 60_000 }, async () => {
+it('a note is found among notes whose texts hold many commas and brackets', async () => {
   // Logs and JSON in notes: 1.2 million commas, colons and brackets, in 1.2 MB.
   const log = '{[:,'.repeat(37_500);
   await world.desk.sql`INSERT INTO notes (content, account_id, contact_id, user_id, created_at, updated_at)
@@ -170,7 +170,7 @@ it('a gateway that is killed while Chatwoot works leaves one effect, which anoth
       return [again.status, again.code];
     };
     const expected = effects === 1 ? [200, undefined] : [409, 'outcome_unknown'];
-    await expect.poll(outcome, { timeout: 10_000 }).toEqual(expected);
+    await expect.poll(outcome).toEqual(expected);
     await world.settled();
     expect([await inChatwoot(text), (await copies(text)).length]).toEqual([effects, effects * 2]);
     expect(world.api.asked.slice(posts).filter((line) => line.startsWith('POST'))).toHaveLength(1);

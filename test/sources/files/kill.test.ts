@@ -93,7 +93,7 @@ test('killed again and again, a resumed import ends like one that was never inte
   expect(await dump(store.sql)).toEqual(whole.content);
   expect(result).toEqual(whole.result);
   expect(await events()).toEqual([...snapshots, ...snapshots]);
-}, 120_000);
+});
 
 test('killed at any moment, also in the middle of a statement', async () => {
   for (let i = 0; i < times(4, 8); i++) await killed(() => true, 1 + Math.random() * 250);
@@ -102,7 +102,7 @@ test('killed at any moment, also in the middle of a statement', async () => {
   // A kill can come after the end of a run but before its last report. The next run then starts again. Even so, no
   // event may come twice.
   expect(await events()).toEqual([...snapshots, ...snapshots]);
-}, 120_000);
+});
 
 test('what a killed import had written is told to the journal by the next one', async () => {
   await killed(({ phase, done }) => phase === 'write message' && done > 200);

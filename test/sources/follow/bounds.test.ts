@@ -28,8 +28,7 @@ const open = async (bounds: LoadBounds, { expect, onTestFinished }: TestContext)
   const { sql } = world.store;
   return {
     ...world,
-    become: (source, state) =>
-      expect.poll(async () => (await source.state()).state, { timeout: 60_000, interval: 50 }).toBe(state),
+    become: (source, state) => expect.poll(async () => (await source.state()).state, { interval: 50 }).toBe(state),
     working: async () => (await sql`SELECT FROM gateway.import_run WHERE loads AND lease_until > now()`).length,
     messages: async ({ tenant }) => (await sql`SELECT FROM platform.message WHERE tenant = ${tenant}`).length,
   };
@@ -100,7 +99,7 @@ test.concurrent('the time that a load waits for its place does not count', async
   const { add, asked, become, slow, store } = await open(SHORT, context);
   slow.add('A');
   const source = await add('A');
-  await expect.poll(() => asked.has(source.id), { timeout: 30_000, interval: 20 }).toBe(true);
+  await expect.poll(() => asked.has(source.id), { interval: 20 }).toBe(true);
   const holders = await Promise.all(
     ['first', 'second', 'third'].map((name) => takeRun(store.db, { name: `${name} import` }, undefined)),
   );
@@ -111,7 +110,7 @@ test.concurrent('the time that a load waits for its place does not count', async
   slow.clear();
   for (const holder of holders) await holder.release();
   await become(source, 'following');
-}, 180_000);
+});
 
 test.concurrent('a comparison that takes too long is given up and told, and the source is followed on', async (context) => {
   const { expect } = context;
@@ -122,7 +121,7 @@ test.concurrent('a comparison that takes too long is given up and told, and the 
   expect(await about()).not.toContain('comparison');
   slow.add('A');
   const asked = await askComparison(store.db, source.id);
-  await expect.poll(about, { timeout: 60_000 }).toContain('comparison');
+  await expect.poll(about).toContain('comparison');
   const record = await source.state();
   // `source check` ends here and tells the finding.
   expect(Number(record.compared_at)).toBeGreaterThanOrEqual(Number(asked));
@@ -133,13 +132,13 @@ test.concurrent('a comparison that takes too long is given up and told, and the 
   });
   expect(await lateSources(store.db)).toBe(1);
   await message(desk.sql, 4, { created_at: 'now', updated_at: 'now' });
-  await expect.poll(() => messages(source), { timeout: 60_000 }).toBe(4);
+  await expect.poll(() => messages(source)).toBe(4);
 
   slow.clear();
   await askComparison(store.db, source.id);
-  await expect.poll(about, { timeout: 60_000 }).not.toContain('comparison');
+  await expect.poll(about).not.toContain('comparison');
   expect(await lateSources(store.db)).toBe(0);
-}, 180_000);
+});
 
 /** Asks for a comparison that takes too long, as if it had begun 27 hours ago. */
 async function compareForLong(
@@ -150,7 +149,7 @@ async function compareForLong(
   const pages = asked.get(source.id)?.length ?? 0;
   slow.add('A');
   await askComparison(store.db, source.id);
-  await expect.poll(() => asked.get(source.id)?.length, { timeout: 30_000, interval: 20 }).toBeGreaterThan(pages);
+  await expect.poll(() => asked.get(source.id)?.length, { interval: 20 }).toBeGreaterThan(pages);
   await store.sql`UPDATE gateway.source SET compare_asked = now() - interval '28 hours', compare_began = now() - interval '27 hours'`;
 }
 const givenUp = (source: AddedSource, { expect }: TestContext): Promise<void> =>
@@ -171,9 +170,9 @@ test.concurrent('a comparison that took a day does not begin again at once, and 
   await pause(3_000);
   expect(asked.get(source.id)).toHaveLength(pages ?? 0);
   await message(desk.sql, 4, { created_at: 'now', updated_at: 'now' });
-  await expect.poll(() => messages(source), { timeout: 60_000 }).toBe(4);
+  await expect.poll(() => messages(source)).toBe(4);
   expect(asked.get(source.id)).toHaveLength(pages ?? 0);
-}, 180_000);
+});
 
 test.concurrent('a comparison that somebody asks for while another one takes too long begins after that', async (context) => {
   const { expect } = context;
@@ -189,7 +188,7 @@ test.concurrent('a comparison that somebody asks for while another one takes too
     .poll(async () => Number((await source.state()).compared_at) >= Number(asked), { timeout: 60_000 })
     .toBe(true);
   expect((await source.state()).compare_error).toBe(null);
-}, 180_000);
+});
 
 test.concurrent('a comparison that begins anew after an interruption has all its time', async (context) => {
   const { expect } = context;
@@ -199,7 +198,7 @@ test.concurrent('a comparison that begins anew after an interruption has all its
   const pages = asked.get(source.id)?.length ?? 0;
   slow.add('A');
   const at = await askComparison(store.db, source.id);
-  await expect.poll(() => asked.get(source.id)?.length, { timeout: 30_000, interval: 20 }).toBeGreaterThan(pages + 1);
+  await expect.poll(() => asked.get(source.id)?.length, { interval: 20 }).toBeGreaterThan(pages + 1);
   await stop();
   // What comparisons took that other interruptions ended.
   expect(
@@ -215,7 +214,7 @@ test.concurrent('a comparison that begins anew after an interruption has all its
       { timeout: 80_000 },
     )
     .toBe(true);
-}, 180_000);
+});
 
 test.concurrent('a gateway that has lost a source does not change how long the load of the next gateway may take', async (context) => {
   const { expect } = context;
@@ -236,4 +235,4 @@ test.concurrent('a gateway that has lost a source does not change how long the l
   expect(await spent()).toBe('01:00:00');
   await gaveUp(store.db, held(epoch), 'In time.');
   expect(await spent()).toBe('00:00:00');
-}, 180_000);
+});

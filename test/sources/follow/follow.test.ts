@@ -39,7 +39,7 @@ async function settled(sources: readonly AddedSource[]): Promise<void> {
     if (all.some(({ count }) => count > 0)) console.info(JSON.stringify(all.map(({ kinds }) => kinds)));
     return all.map(({ kinds }) => kinds);
   };
-  await expect.poll(found, { timeout: 20_000, interval: 500 }).toEqual(sources.map(() => ({})));
+  await expect.poll(found, { interval: 500 }).toEqual(sources.map(() => ({})));
 }
 
 /** The modes of the sources of two accounts. */
@@ -87,7 +87,6 @@ test.each(LONG ? MODES : MODES.slice(0, 1))(
     expect(new Set(committed.map(({ what }) => what))).toEqual(new Set(['message', 'redacted', 'gone']));
     await judge(done);
   },
-  180_000,
 );
 
 /** The simulator did every kind of action, wrote what a connector must stand, and ended at rest. */

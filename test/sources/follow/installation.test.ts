@@ -41,14 +41,14 @@ async function follows(): Promise<void> {
       await other.sql.unsafe(`DROP OWNED BY ${one.role}`);
     },
   });
-  await expect.poll(texts, { timeout: 20_000 }).toEqual(['of the first']);
-  await expect.poll(async () => (await source.state()).state, { timeout: 20_000 }).toBe('following');
+  await expect.poll(texts).toEqual(['of the first']);
+  await expect.poll(async () => (await source.state()).state).toBe('following');
 }
 
 const texts = async (): Promise<string[]> =>
   (await store.sql<{ text: string }[]>`SELECT text FROM platform.message ORDER BY id`).map(({ text }) => text);
 const refused = async (): Promise<void> => {
-  await expect.poll(async () => (await source.state()).last_error, { timeout: 20_000 }).toContain('another helpdesk');
+  await expect.poll(async () => (await source.state()).last_error).toContain('another helpdesk');
 };
 const leadTo = async (address: string): Promise<void> => {
   await gateway.stop();
@@ -75,7 +75,7 @@ test('a source whose address leads to another Chatwoot at its start writes nothi
   expect(await texts()).toEqual(['of the first']);
   await leadTo(one.address());
   await message(one.sql, 2, { content: 'later', updated_at: 'now' });
-  await expect.poll(texts, { timeout: 20_000 }).toEqual(['of the first', 'later']);
+  await expect.poll(texts).toEqual(['of the first', 'later']);
   expect(await store.sql`SELECT name FROM platform.website`).toEqual([{ name: 'Northwind' }]);
 });
 
@@ -87,7 +87,7 @@ test('no page is written when the address leads to another Chatwoot between two 
   expect(await texts()).toEqual(['of the first']);
   expect(await store.sql`SELECT name FROM platform.website`).toEqual([{ name: 'Northwind' }]);
   await swap(admin, other.database);
-  await expect.poll(async () => (await source.state()).state, { timeout: 20_000 }).toBe('following');
+  await expect.poll(async () => (await source.state()).state).toBe('following');
   expect(await texts()).toEqual(['of the first']);
 });
 

@@ -52,8 +52,7 @@ test(`polling misses none of ${OPERATIONS} random operations, whatever their tim
   const gateway = runSources(store);
   const ended = new AbortController();
   try {
-    for (const one of [source, ...others])
-      await expect.poll(async () => (await one.state()).state, { timeout: 30_000 }).toBe('following');
+    for (const one of [source, ...others]) await expect.poll(async () => (await one.state()).state).toBe('following');
     const beside = (async () => {
       for (; others.length > 0 && !ended.signal.aborted; await pause(COMPARED, undefined, { signal: ended.signal }))
         for (const { id } of others) await askComparison(store.db, id);

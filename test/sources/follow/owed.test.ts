@@ -49,7 +49,7 @@ function run(wrap: (source: Source) => Partial<Source> = () => ({})): void {
 }
 const add = () => addSource(store, { address: desk.address(), mode: 'live' });
 const texts = async () => (await store.sql`SELECT text FROM platform.message ORDER BY id`).map(({ text }) => text);
-const soon = { timeout: 15_000, interval: 100 };
+const soon = { interval: 100 };
 
 test('after changes were lost, the comparison stays owed until it has ended', async () => {
   const source = await add();

@@ -27,7 +27,7 @@ const open = async ({ expect, onTestFinished }: TestContext): Promise<World> => 
     (await sql`SELECT 1 FROM gateway.import_run WHERE loads AND lease_until > now()`).length;
   return {
     ...world,
-    loading: (count) => expect.poll(loads, { timeout: 20_000 }).toBe(count),
+    loading: (count) => expect.poll(loads).toBe(count),
     take: async ({ id }, name) =>
       (await sql`SELECT slot FROM gateway.import_take(${name}, ${id}, 0, true)`)[0]?.['slot'],
     park: async (name, unfinished = true) =>
@@ -55,7 +55,7 @@ test.concurrent('two helpdesks that answer slowly do not keep a third one from i
     expect(pages).toEqual(asked.get(third.id));
   }
   expect(await store.sql`SELECT 1 FROM platform.message`).toHaveLength(9);
-}, 120_000);
+});
 
 test.concurrent('an import of files begins while two slow loads and another import hold the places', async (context) => {
   const { expect } = context;
@@ -100,14 +100,14 @@ test.concurrent('loads that wait hold no place: ten slow loads of five organizat
     slow.add(name);
     for (const account of [1, 2]) hogs.push(await add(name, account));
   }
-  await expect.poll(() => hogs.filter(({ id }) => asked.has(id)).length, { timeout: 60_000 }).toBe(hogs.length);
+  await expect.poll(() => hogs.filter(({ id }) => asked.has(id)).length).toBe(hogs.length);
   const began = performance.now();
   const eleventh = await add('C');
   await expect.poll(() => asked.has(eleventh.id), { timeout: 2 * BOUND, interval: 50 }).toBe(true);
   console.info(`the eleventh load began after ${(performance.now() - began).toFixed(0)} ms`);
   for (const hog of hogs) expect(await state(hog)).toBe('loading');
-  await expect.poll(() => state(eleventh), { timeout: 60_000 }).toBe('following');
-}, 180_000);
+  await expect.poll(() => state(eleventh)).toBe('following');
+});
 
 test.concurrent('two waiting loads of each of four organizations keep their records, and a ninth load begins at once', async (context) => {
   const { expect } = context;

@@ -59,7 +59,7 @@ const failure = (work: Promise<unknown>): Promise<unknown> =>
     () => undefined,
     (error: unknown) => error,
   );
-const soon = { timeout: 25_000, interval: 200 };
+const soon = { interval: 200 };
 
 test.each(['poll', 'live'] as const)(
   'a source in mode %s is loaded, followed and compared by a thread of its own',
@@ -83,7 +83,7 @@ test.each(['poll', 'live'] as const)(
   },
 );
 
-itInFull('the longest mails fit into a reader whose memories of told rows are full', { timeout: 120_000 }, async () => {
+itInFull('the longest mails fit into a reader whose memories of told rows are full', async () => {
   const desk = await seeded('poll');
   const source = open({ address: desk.address() }, { entry: remembering });
   const begun = await source.begin();

@@ -47,7 +47,7 @@ async function opened(options: WriterGiven = { writer: { entry } }): Promise<Wri
   return world;
 }
 
-itInFull('a thread that ends leaves an unknown outcome, and the starts have a bound', { timeout: 90_000 }, async () => {
+itInFull('a thread that ends leaves an unknown outcome, and the starts have a bound', async () => {
   const { reconcile, status, logged, source } = await opened();
   const outcomes: (string | undefined)[] = [];
   for (const [text, effects] of [
@@ -121,7 +121,7 @@ itInFull('a write whose thread starts too late is refused, and succeeds later wi
   const took = performance.now() - began;
   expect([took > 2_500, took < ANSWERED]).toEqual([true, true]);
   expect(api.asked.filter((line) => line.startsWith('POST'))).toEqual([]);
-  await expect.poll(async () => (await add('Too early', key)).status, { timeout: 20_000 }).toBe(200);
+  await expect.poll(async () => (await add('Too early', key)).status).toBe(200);
 });
 
 test('an idle thread is closed with its connection, and the next write starts another', async () => {
@@ -130,7 +130,7 @@ test('an idle thread is closed with its connection, and the next write starts an
   expect(await connections()).toHaveLength(1);
   await pause(500);
   expect(await connections()).toHaveLength(1);
-  await expect.poll(connections, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(connections).toEqual([]);
   expect((await set('refund')).status).toBe(200);
 });
 
@@ -168,7 +168,7 @@ test('a process has eight threads of writes at most, and closes the one that is 
   expect((await set('refund')).status).toBe(200);
   // The thread of source 4 was idle longest.
   expect((await connections()).filter((pid) => before.includes(pid))).toHaveLength(7);
-}, 120_000);
+});
 
 test('a write beyond the threads that all work is refused, and a later one succeeds with the same key', async () => {
   const { api } = await opened({ most: 2 });

@@ -12,7 +12,7 @@ let cells: Cells;
 beforeEach(async () => {
   await closeClusters();
   cells = await openCells();
-}, 120_000);
+});
 afterAll(closeClusters);
 
 /** Steps before the commit at the source, in order, and after it. */
@@ -57,7 +57,7 @@ it('its command is killed at each step: never two cells serve, and the same comm
   expect(await sums(cells.target, true)).toEqual(await sums(cells.source, true));
   expect(await sums(cells.target, false)).toEqual(before);
   expect(await leftovers(cells)).toEqual([]);
-}, 240_000);
+});
 
 it('its command is killed at each step before the end, and abandoned: nothing is left', async () => {
   const before = [await sums(cells.source, false), await sums(cells.source, true)];
@@ -70,7 +70,7 @@ it('its command is killed at each step before the end, and abandoned: nothing is
     expect([await sums(cells.target, false), await sums(cells.target, true)], step).toEqual(empty);
   }
   expect([await sums(cells.source, false), await sums(cells.source, true)]).toEqual(before);
-}, 240_000);
+});
 
 const SERVERS = [
   ['target', 'copying', 0],
@@ -100,5 +100,4 @@ it.each(SERVERS.filter(([, , ms]) => LONG || ms === 40))(
     expect(await sums(cells.target, true)).toEqual(await sums(cells.source, true));
     expect(await leftovers(cells)).toEqual([]);
   },
-  120_000,
 );

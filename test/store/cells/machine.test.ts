@@ -41,7 +41,7 @@ beforeAll(async () => {
   await database.sql`INSERT INTO gateway.move (tenant, phase, base_url, peer) VALUES (1, 'copying', ${BASE_URL}, 'planted')`;
   tasks = [await plant(1), await plant(2)];
   expect(await putGuards(database.db, '1')).toBeUndefined();
-}, 120_000);
+});
 afterAll(() => gateway.close());
 
 const id = (prefix: string): string => `${prefix}_${randomBytes(16).toString('hex')}`;
@@ -289,7 +289,7 @@ it('after the move, all upkeep goes on for the others, and no row of the moved o
   ).toEqual([{ tenant: 1 }]);
   expect(await beginWrite()).toBe(0);
   expect(await rowsOfMoved()).toEqual(before);
-}, 60_000);
+});
 
 it('the build of the search and the commands after a restore leave the moved one out', async () => {
   const { db, sql } = database;
@@ -320,7 +320,7 @@ it('rows of organizations whose days are over are deleted, although those of ano
     return (await sql`SELECT tenant::integer AS n FROM gateway.move ORDER BY tenant`).map(({ n }) => n);
   };
   const kept = await rowsOfMoved();
-  await expect.poll(left, { timeout: 60_000 }).toEqual([1]);
+  await expect.poll(left).toEqual([1]);
   expect(errors.map(sqlState)).toContain('GWMOV');
   expect(await rowsOfMoved()).toEqual(kept);
   expect(await sql`SELECT FROM platform.message WHERE tenant = 2`).toHaveLength(0);
@@ -339,6 +339,6 @@ it('rows of organizations whose days are over are deleted, although those of ano
     await clearMoved(db);
     return left();
   };
-  await expect.poll(cleared, { timeout: 60_000 }).toEqual([]);
+  await expect.poll(cleared).toEqual([]);
   expect(await sql`SELECT FROM platform.website WHERE tenant = 1`).toHaveLength(0);
-}, 180_000);
+});

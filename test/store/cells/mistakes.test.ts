@@ -25,7 +25,7 @@ let cells: Cells;
 beforeEach(async () => {
   await closeClusters();
   cells = await openCells();
-}, 120_000);
+});
 afterAll(closeClusters);
 
 const messages = async ({ sql }: Cell, tenant = 1): Promise<number> =>
@@ -52,7 +52,7 @@ it('--abandon in the wrong cell, or with the address of the own one, deletes not
     stderr: expect.stringContaining('lives at the target'),
   });
   expect(await Promise.all([messages(source), messages(target)])).toEqual([all, all]);
-}, 120_000);
+});
 
 it('--abandon works at the source while the target is away, and later deletes the copy there', async () => {
   const { source, target } = cells;
@@ -66,7 +66,7 @@ it('--abandon works at the source while the target is away, and later deletes th
   expect(await leftovers(cells)).toEqual([]);
   expect([await messages(source), await messages(target)]).toEqual([2_271, 0]);
   expect(await abandonFrom(source, target)).toMatchObject({ code: 1, stderr: expect.stringContaining('has begun') });
-}, 120_000);
+});
 
 it('a target that has lost its data after the commit is told, and the rows at the source stay', async () => {
   const { source, target } = cells;
@@ -83,7 +83,7 @@ it('a target that has lost its data after the commit is told, and the rows at th
   expect(await abandonFrom(source, target)).toMatchObject({ code: 0 });
   expect(await leftovers(cells)).toEqual([]);
   expect(await messages(source)).toBe(2_271);
-}, 120_000);
+});
 
 it('a connection that is lost between the two commits is told in a sentence, and the same command ends the move', async () => {
   const { source, target } = cells;
@@ -109,7 +109,7 @@ it('a connection that is lost between the two commits is told in a sentence, and
   expect([await livesAt(source), await livesAt(target)].flat()).toEqual([]);
   expect(await move(cells)).toMatchObject({ code: 0 });
   expect(await livesAt(target)).toHaveLength(1);
-}, 120_000);
+});
 
 it('a first erasure during the copy stops the hold, because its key is another one at the target', async () => {
   const { source, target } = cells;
@@ -121,7 +121,7 @@ it('a first erasure during the copy stops the hold, because its key is another o
   await source.sql`UPDATE platform.contact SET name = 'Written again' WHERE (tenant, site, id) = (1, 1, 1)`;
   await target.sql`INSERT INTO gateway.suppression_key (sealed) VALUES (${KEYS.seal('suppression', 'one')})`;
   expect(await move(cells)).toMatchObject({ code: 0 });
-}, 120_000);
+});
 
 it('rows that were not compared are kept until the command is run once more', async () => {
   const { source } = cells;
@@ -160,4 +160,4 @@ it('rows that were not compared are kept until the command is run once more', as
   expect(await messages(source)).toBe(2_271);
   expect(await source.sql`SELECT moved_to FROM platform.organization WHERE tenant = 1`).toEqual([{ moved_to: null }]);
   expect(await leftovers(cells)).toEqual([]);
-}, 120_000);
+});

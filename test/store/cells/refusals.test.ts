@@ -19,7 +19,7 @@ import { KEYS } from '../../support/keys.ts';
 let cells: Cells;
 beforeAll(async () => {
   cells = await openCells();
-}, 120_000);
+});
 afterAll(closeClusters);
 
 async function refused(said: string, ended: Promise<Ended>): Promise<void> {
@@ -67,7 +67,7 @@ it('a target that must not take the organization', async () => {
     if (right === undefined) await target.sql`UPDATE gateway.ledger_key SET key = ${key?.key ?? Buffer.alloc(0)}`;
     else await target.sql.unsafe(right);
   }
-}, 120_000);
+});
 
 it('a source that cannot let it go', async () => {
   const { source, target } = cells;
@@ -93,7 +93,7 @@ it('a source that cannot let it go', async () => {
   expect(await move(cells, '--dry-run')).toMatchObject({ code: 0 });
   for (const cell of [source, target]) await cell.sql`DELETE FROM gateway.suppression_key`;
   await sql`DELETE FROM gateway.suppression`;
-}, 120_000);
+});
 
 it('what `cells check` finds, in the same words', async () => {
   const { source, target } = cells;
@@ -115,7 +115,7 @@ it('what `cells check` finds, in the same words', async () => {
   await planted(weak, 'subscription', () =>
     target.sql.unsafe('GRANT CREATE ON DATABASE gateway TO weak; REVOKE postgres FROM weak'),
   );
-}, 120_000);
+});
 
 it('a command that is wrong', async () => {
   const { source, target } = cells;
@@ -159,4 +159,4 @@ it('two moves of one organization', async () => {
   });
   expect(gone).toMatchObject({ code: 0 });
   expect(await leftovers(cells)).toEqual([]);
-}, 120_000);
+});

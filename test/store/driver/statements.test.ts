@@ -50,7 +50,7 @@ beforeAll(async () => {
   receipt = receiptId(issued.credential);
   const inside = { channels: ['chn_1_7_1'], teams: ['tem_1_7_1', 'tem_1_7_2'], subsites: ['sst_1_7_1'] };
   restricted = (await gateway.issue(inside)).token;
-}, 120_000);
+});
 afterAll(async () => {
   await gateway.close();
   await database.close();
@@ -409,7 +409,6 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
       // conversation that the caller may see (0019_search_hits.sql). Before, it read 1,016, and the texts on top.
       expect(most.filter(([, n]) => n > 1_100)).toEqual([]);
     },
-    120_000,
   );
 
   it('a batch of a read answers as the read does alone, proves each authority, and reads no table as a whole', async () => {
@@ -456,5 +455,5 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
     expect(whole).toEqual([]);
     expect(compared).toBeGreaterThan(60);
     expect(guarded).toBeGreaterThan(60);
-  }, 120_000);
+  });
 });

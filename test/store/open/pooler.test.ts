@@ -44,7 +44,7 @@ beforeAll(async () => {
     : { url: (name) => proxy.url(name), close: async () => undefined };
   receiver = await openReceiver();
   caller = await issue(database.sql, 1, { origins: [ORIGIN], authors: ['opr_1_1_1'] });
-}, 60_000);
+});
 afterAll(async () => {
   await replica.end();
   await receiver.close();
@@ -227,7 +227,7 @@ describe(hasPgbouncer ? 'behind pgbouncer' : 'as behind a pooler: pgbouncer is n
     console.info(`${WRITES} writes, ${attempts} attempts, sessions cut ${hits.join(' + ')}`);
     expect(hits).toEqual([4, 4, 4]);
     expect(made).toEqual({ notes: WRITES, texts: WRITES, receipts: WRITES });
-  }, 60_000);
+  });
 
   it('a task runs, a page comes over the socket, a webhook is delivered', async () => {
     const { token } = caller;

@@ -91,7 +91,7 @@ beforeAll(async () => {
     checkEvery: 1,
     onDefect: (_, error) => expect.fail(String(error)),
   });
-}, 60_000);
+});
 afterAll(async () => {
   try {
     await follower.close();
@@ -380,7 +380,7 @@ it('falls back to the primary while it is too far behind, or away, and goes ther
   await replica.start();
   await usable();
   expect(await report(caller.token)).toBe(left);
-}, 60_000);
+});
 
 it('is refused where its address leads elsewhere; one that is away at the start is not', async () => {
   const elsewhere = /^DATABASE_REPLICA_URL must lead to a streaming replica of the server of DATABASE_URL/;
@@ -455,4 +455,4 @@ it('one that was promoted is not used, nor what follows it, however far ahead', 
   expect(astray.current()).toBe(false);
   expect(lines).toEqual(['reports are read from the primary: the replica follows another server than DATABASE_URL']);
   await astray.close();
-}, 30_000);
+});

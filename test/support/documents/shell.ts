@@ -38,7 +38,7 @@ npm() {
   return "$(cat "$DOOR.code")"
 }
 `;
-const PATIENCE = 30_000;
+const PATIENCE = 90_000;
 const MARK = '--- the command has ended:';
 
 export async function openShell(folder: string, env: Readonly<Record<string, string>>): Promise<Shell> {

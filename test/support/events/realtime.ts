@@ -92,7 +92,7 @@ export class Client {
   }
 
   /** The next unread frame of this type. Drops the frames before it. Waits at most `within` milliseconds. */
-  async next(type: string, within = 5_000): Promise<Frame> {
+  async next(type: string, within = 20_000): Promise<Frame> {
     const until = performance.now() + within;
     for (;;) {
       while (this.#taken < this.frames.length) {
@@ -169,7 +169,7 @@ export class Raw {
 
   async upgrade(bytes: string): Promise<number> {
     this.socket.write(bytes);
-    const until = performance.now() + 5_000;
+    const until = performance.now() + 20_000;
     while (!this.received.includes('\r\n\r\n')) {
       if (performance.now() > until) throw new Error('no answer to the handshake');
       await pause(2);

@@ -138,7 +138,7 @@ export async function tell({ sql }: TestDatabase, n: number, type = 'visitor.cha
   await sql`SELECT count(*) FROM generate_series(1, ${n}::integer) AS i CROSS JOIN LATERAL (SELECT gateway.append_receipts(1, ${site}, ARRAY[${type}]::text[]), i) a`;
 }
 
-export async function until(met: () => boolean | Promise<boolean>, milliseconds = 30_000): Promise<void> {
+export async function until(met: () => boolean | Promise<boolean>, milliseconds = 60_000): Promise<void> {
   for (const end = performance.now() + milliseconds; !(await met()); await pause(25)) {
     if (performance.now() > end) throw new Error('nothing came of it');
   }

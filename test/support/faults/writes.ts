@@ -193,7 +193,7 @@ export async function openFaultWorld(most: number): Promise<FaultWorld> {
       return trial;
     },
     async finish(trial, urls) {
-      const until = Date.now() + 20_000;
+      const until = Date.now() + 60_000;
       for (let i = 0; Date.now() < until; i++) {
         const all = urls();
         const told = await send(trial, all[i % all.length] ?? '');

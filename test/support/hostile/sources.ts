@@ -84,7 +84,7 @@ export function hostileBench(): HostileBench {
       await desk.grant(mode);
       const source = await addSource({ db }, { address: desk.address(), mode });
       running = runSources({ db }, checkEvery);
-      await expect.poll(async () => (await source.state()).state, { timeout: 30_000 }).toBe('following');
+      await expect.poll(async () => (await source.state()).state).toBe('following');
       return source;
     },
     texts,
@@ -104,7 +104,7 @@ export function hostileBench(): HostileBench {
     compared: async ({ id }) => {
       const asked = (await askComparison(db, id)) ?? null;
       const done = () => store.sql`SELECT FROM gateway.source WHERE id = ${id} AND compared_at > ${asked}`;
-      await expect.poll(done, { timeout: 30_000 }).toHaveLength(1);
+      await expect.poll(done).toHaveLength(1);
     },
   };
 }

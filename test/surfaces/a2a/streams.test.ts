@@ -437,7 +437,7 @@ describe('bounds of streams', () => {
       for (const one of open) one.close();
     });
     await expect.poll(left).toBe(0);
-  }, 60_000);
+  });
 });
 
 describe('a reader that takes nothing', () => {

@@ -258,4 +258,4 @@ it(`MC-08 ${REQUESTS} bad requests: each its documented answer, no 5xx, none han
   expect([...kinds.values()].reduce((sum, n) => sum + n, 0)).toBe(REQUESTS);
   expect(after - before).toBeLessThan(MB);
   expect((await post(port, token, CALL, { agent })).body.result.isError).toBe(false);
-}, 90_000);
+});

@@ -175,7 +175,7 @@ describe('MC-10 lists are what can be used', () => {
     expect(refusedOnce.size).toBe(new Set(ALL.filter((one) => one.scopes.length > 0).map((one) => one.tool)).size);
     expect([...done.keys()].sort()).toEqual(WRITES.map(({ tool }) => tool).sort());
     expect(await entered()).toEqual(Object.fromEntries(done));
-  }, 60_000);
+  });
 
   it('MC-10 resources and prompts: for random credentials listed is readable, and unlisted is -32602', async () => {
     const everything = readable(FULL, false, [WEB, webId(1, 2)]);
@@ -234,7 +234,7 @@ describe('MC-10 lists are what can be used', () => {
     }
     expect(previews.size).toBe(2);
     expect(Math.min(read, denied)).toBeGreaterThan(100);
-  }, 60_000);
+  });
 });
 
 interface Schema {

@@ -298,7 +298,7 @@ describe('MC-12 one body on both surfaces', () => {
     console.info('MC-12 grants:', JSON.stringify(seen));
     expect([...succeeded].sort()).toEqual(small.corridor.registry.tools.filter(hasExample).map(({ name }) => name));
     expect(Math.min(seen.failure, seen.protocol)).toBeGreaterThan(50);
-  }, 60_000);
+  });
 
   it('MC-12 TN-04 a website that is foreign, not granted or not there: one refusal, the same for all', async () => {
     const { token, credential } = await hold(FULL, undefined, [webId(1, 1)]);

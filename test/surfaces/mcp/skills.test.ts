@@ -179,7 +179,7 @@ describe('skills and authority', () => {
     }
     expect([seen > 40, denied > 40]).toEqual([true, true]);
     expect(shortened.size).toBeGreaterThan(5);
-  }, 60_000);
+  });
 
   it('a text loses the steps that name missing tools, and the rest is numbered again', async () => {
     const { token } = await hold(without('health_read', 'website_read'));

@@ -227,7 +227,6 @@ it.each([
     await signInAgain(wallet, client);
     await client.close();
   },
-  60_000,
 );
 
 it.each([
@@ -260,4 +259,4 @@ it('client 1.x: sign-in, refreshes, more scopes after a 403, sign-in again after
   expect(await client.call('websites_list', {})).toBe(false);
   await signInAgain(wallet, client);
   await client.close();
-}, 60_000);
+});

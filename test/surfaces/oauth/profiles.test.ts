@@ -162,5 +162,4 @@ it.each(PROFILES.map((profile) => [profile.name, profile] as const))(
       await context.close();
     }
   },
-  90_000,
 );

@@ -231,7 +231,6 @@ describe('CU-04 a walk while rows come and go', () => {
         { numRuns: 15 },
       );
     },
-    60_000,
   );
 
   it('CU-04 in the order of change: a row that changes meanwhile is met again, none is lost', async () => {

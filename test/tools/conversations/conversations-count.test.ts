@@ -62,7 +62,7 @@ beforeAll(async () => {
     for (const contact_id of contacts)
       await sql`INSERT INTO platform.conversation_contact ${sql({ tenant: 1, site, conversation_id: id, contact_id })}`;
   }
-}, 60_000);
+});
 afterAll(() => gateway.close());
 
 const zoneOf = (row: Planted, timezone?: string): string => timezone ?? ZONES[row.site - 1] ?? '';

@@ -102,7 +102,6 @@ describe('author', () => {
         }
       }
     },
-    60_000,
   );
 
   it('searches only messages, also where other kinds are granted', async () => {
@@ -185,7 +184,7 @@ describe('matches', () => {
     checked += await counted('order', { include_internal: 'true' }, await due('order', ALL, { internal: true }));
     checked += await counted('order', { created_from: from }, await due('order', ALL, { from }));
     expect(checked).toBeGreaterThan(300);
-  }, 60_000);
+  });
 
   it('is absent for other texts', async () => {
     const { found } = await walk('order', { kinds: 'subjects,notes,contacts' });
@@ -311,7 +310,7 @@ describe('TN-04 matches and authors', () => {
         FROM generate_series(1, 15600) n`;
     last += 15_600;
     expect(await sizes()).toEqual([30, 30]);
-  }, 60_000);
+  });
 
   it('TN-04 the cases find a count of internal messages, and a conversation that they make too long', async () => {
     const { sql } = gateway.database;

@@ -219,7 +219,7 @@ describe('search', () => {
     // One cut and three other characters for each character, but some are the same. The length depends on the ids.
     expect(characters).toBeGreaterThan(120);
     expect(answers).toBeGreaterThan(3.8 * characters);
-  }, 120_000);
+  });
 
   it('never shows what was changed or removed', async () => {
     const { sql } = gateway.database;

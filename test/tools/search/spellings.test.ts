@@ -182,5 +182,5 @@ describe('the spellings of the store', () => {
     expect(await sql`SELECT FROM platform.spelling WHERE tenant = 1 AND site = 1 LIMIT 1`).toHaveLength(1);
     await sql`DELETE FROM platform.website WHERE tenant = 1 AND site = 1`;
     expect(await sql`SELECT FROM platform.spelling WHERE tenant = 1 AND site = 1 LIMIT 1`).toHaveLength(0);
-  }, 60_000);
+  });
 });
