@@ -3,7 +3,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { plain, time } from './output.ts';
 
 interface MoveFinding {
-  /** `move`: it has not ended. `kept_rows`: it has, and its rows stay here without an end. */
+  /** `move`: it has not ended. `kept_rows`: it has, and its rows are still here. */
   readonly check: 'move' | 'kept_rows';
   readonly detail: string;
 }
@@ -12,10 +12,15 @@ interface MoveFinding {
 export const findMoves = async (db: Database): Promise<MoveFinding[]> => (await openMoves(db)).map(findingOf);
 
 function findingOf(move: OpenMove): MoveFinding {
-  const { id, phase, baseUrl, cleared, copied, commanded } = move;
+  const { id, phase, baseUrl, cleared, keepUntil, copied, commanded } = move;
   const name = `${id} (${plain(move.externalId)})`;
   const since = time(move.since);
   const again = `gateway organization move ${id} --to URL --base-url ${baseUrl}`;
+  if (cleared && keepUntil)
+    return {
+      check: 'kept_rows',
+      detail: `${name} moved to ${baseUrl} on ${since}. Its rows were due to be deleted on ${time(keepUntil)} and are still here. Look in the log of the gateways for "rows of an organization that moved away", and whether one runs.`,
+    };
   if (cleared)
     return {
       check: 'kept_rows',

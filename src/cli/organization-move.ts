@@ -4,6 +4,7 @@ import type { Keyring } from '../auth/keys.ts';
 import { isBaseUrl } from '../config/values.ts';
 import type { MoveSides } from '../store/cells/hold.ts';
 import type { Moved, MovePlan } from '../store/cells/move.ts';
+import { storeAddress } from './cells.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { CommandContext, RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -31,7 +32,7 @@ export function moveCommand(group: Command, register: RunAction): void {
     group
       .command('move <ORG>')
       .description('move an organization to another cell; the same command again continues a move that was stopped')
-      .requiredOption('--to <URL>', 'address of the PostgreSQL of the other cell, with a superuser', address)
+      .requiredOption('--to <URL>', 'address of the PostgreSQL of the other cell, with a superuser', storeAddress)
       .option(
         '--base-url <URL>',
         'GATEWAY_BASE_URL of the other cell, required for a move: callers are told to go there',
@@ -69,7 +70,7 @@ async function run(command: Command, { out, store, config }: CommandContext): Pr
   ]);
   const open: MoveSides['open'] = (side, part, timeout) =>
     openDatabase({
-      ...{ target: side === 'source' ? here : given.to, primary: side === 'source' },
+      ...{ target: side === 'source' ? here : given.to, primary: true },
       ...{ connections: 1, statementTimeout: timeout, name: `gateway-move-${part}` },
     });
   const [source, target] = [open('source', 'source', LONG), open('target', 'target', LONG)];

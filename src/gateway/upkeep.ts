@@ -5,7 +5,7 @@ import { sumAudit } from '../store/administration/overview.ts';
 import { forgetRemoved } from '../store/administration/sources.ts';
 import { type Mended, mendClock } from '../store/calls/clock.ts';
 import { eraseOutcomes, lapseApprovals, settle, takeLapsed } from '../store/calls/ledger.ts';
-import { clearMoved } from '../store/cells/ends.ts';
+import { clearMoved, type Emptied } from '../store/cells/ends.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { endStrangeHosts, purgeOAuth } from '../store/sign-in/upkeep.ts';
 import type { Registry } from './registry.ts';
@@ -65,12 +65,17 @@ export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepO
  */
 export function startUpkeep(options: UpkeepOptions): PeriodicJob {
   let mended: Mended = null;
+  const emptied: Emptied = new Map();
   return new PeriodicJob({
     every: EVERY,
     run: async () => {
-      mended = await mendClock(options.db, mended);
+      // It writes to many tables. What stops it must not stop the rest.
+      mended = await mendClock(options.db, mended).catch((cause: unknown) => {
+        options.onError(new Error('times that lie ahead, because the clock went back, were not mended', { cause }));
+        return mended;
+      });
       await upkeep(options);
-      await clearMoved(options.db);
+      await clearMoved(options.db, emptied);
     },
     onError: options.onError,
   });

@@ -78,7 +78,7 @@ async function states(): Promise<Record<string, number>> {
 }
 
 /** Waits at most `limit` milliseconds for the condition. Returns how many milliseconds it took. */
-async function until(what: () => Promise<boolean>, limit: number): Promise<number> {
+async function until(what: () => Promise<boolean>, limit = 60_000): Promise<number> {
   const began = performance.now();
   while (!(await what())) {
     if (performance.now() - began > limit) expect.fail(`not within ${limit} ms: ${JSON.stringify(await states())}`);

@@ -34,7 +34,7 @@ export async function takeSource(db: Database, holder: string, id?: string): Pro
 export async function renew(db: Database, { id, epoch }: HeldSource): Promise<boolean> {
   const rows = await db.query(sql`
     UPDATE gateway.source SET lease_until = now() + make_interval(secs => ${LEASE})
-     WHERE id = ${id} AND epoch = ${epoch} AND NOT paused AND gateway.lives_here(tenant) RETURNING id`);
+     WHERE id = ${id} AND epoch = ${epoch} AND holder IS NOT NULL AND NOT paused AND gateway.lives_here(tenant) RETURNING id`);
   return rows.length > 0;
 }
 

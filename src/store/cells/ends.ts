@@ -1,7 +1,7 @@
 import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
-import { oldOnesEnded, takeGuards } from './guards.ts';
+import { oldestTransaction, takeGuards } from './guards.ts';
 import type { MoveSides } from './hold.ts';
 import { dropSlots, readSubscription, unpublish, unsubscribe } from './replication.ts';
 import { countRows, deleteRows } from './rows.ts';
@@ -59,8 +59,11 @@ export async function clearSides(sides: MoveSides, move: Move, keepDays: number 
   await endReplication(sides, move);
   await sides.at('unsubscribed');
   await unpublish(sides.source, sides.tenant);
-  if (!(await oldOnesEnded(sides.source)))
-    throw new Refused('A transaction at the source is older than the move. Run the command again when it has ended.');
+  const older = await oldestTransaction(sides.source);
+  if (older)
+    throw new Refused(
+      `A transaction at the source is older than the move: process ${older.pid}, application_name ${older.name || 'empty'}. End it or wait, and run the command again.`,
+    );
   await removeGuards(sides);
   await noteCleared(sides.source, sides.tenant, keepDays);
 }
@@ -85,13 +88,16 @@ export async function abandonSource(sides: MoveSides, { peer, subscription }: Re
   await forgetMove(source, tenant);
 }
 
+/** By organization, how many tables of its deletion order this process has found empty. The next round begins behind them. */
+export type Emptied = Map<string, number>;
+
 /**
  * Upkeep at the source: deletes rows of organizations that moved away, when their days are over. The organization's own
  * row stays: it leads callers to the new cell, and no import makes the organization anew. One round takes about a second,
  * which the organizations share. They begin in another order each time, and one that fails or is slow stops no other.
  * Throws what one has thrown, at the end of the round. Returns the number of deleted rows.
  */
-export async function clearMoved(db: Database): Promise<number> {
+export async function clearMoved(db: Database, emptied: Emptied): Promise<number> {
   const due = await db.query<{ tenant: string }>(sql`
     SELECT m.tenant FROM gateway.move m WHERE m.phase = 'moved' AND m.cleared AND m.keep_until <= now() ORDER BY random()`);
   const failures: unknown[] = [];
@@ -100,23 +106,27 @@ export async function clearMoved(db: Database): Promise<number> {
   for (const { tenant } of due) {
     if (performance.now() > end) break;
     try {
-      deleted += await clearOne(db, tenant, performance.now() + ROUND / due.length);
+      deleted += await clearOne(db, tenant, performance.now() + ROUND / due.length, emptied);
     } catch (error) {
-      failures.push(error);
+      failures.push(new Error(`rows of an organization that moved away: number ${tenant}`, { cause: error }));
     }
   }
   if (failures.length > 0) throw failures[0];
   return deleted;
 }
 
-async function clearOne(db: Database, tenant: string, end: number): Promise<number> {
+/** At least one statement runs, so that each round gets further, however many organizations share it. */
+async function clearOne(db: Database, tenant: string, end: number, emptied: Emptied): Promise<number> {
+  const order = deletionOrder(tenant);
   let deleted = 0;
-  for (const part of deletionOrder(tenant)) {
-    for (let rows = 1; rows > 0; deleted += rows) {
-      if (performance.now() > end) return deleted;
-      rows = await deleteRows(db, tenant, part, { n: UPKEEP_BATCH, phase: 'moved' });
-    }
+  for (let i = emptied.get(tenant) ?? 0; i < order.length; ) {
+    const part = order[i];
+    const rows = part ? await deleteRows(db, tenant, part, { n: UPKEEP_BATCH, phase: 'moved' }) : 0;
+    if (rows === 0) emptied.set(tenant, ++i);
+    deleted += rows;
+    if (performance.now() > end) return deleted;
   }
+  emptied.delete(tenant);
   // A row that another statement had locked was passed over.
   if ((await countRows(db, partsOf(tenant))).some(({ rows }) => rows > 0)) return deleted;
   await db.query(sql`DELETE FROM gateway.move WHERE tenant = ${tenant} AND phase = 'moved'`);

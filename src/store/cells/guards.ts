@@ -85,19 +85,20 @@ export async function takeGuards(source: Database, tenant: string): Promise<stri
 }
 
 /**
- * True when every transaction that runs now has ended. One from before the end of the hold that had not written yet could
- * else write after its guard is gone. pg_locks shows the transactions of all roles, pg_stat_activity does not say to a
- * plain role when one began. Only background processes have no user.
+ * Waits until every transaction that runs now has ended, or returns one that has not. One from before the end of the hold
+ * that had not written yet could else write after its guard is gone. pg_locks shows the transactions of all roles;
+ * pg_stat_activity does not say to a plain role when one began. Background processes have no user, and the copies of
+ * other moves only read.
  */
-export async function oldOnesEnded(source: Database): Promise<boolean> {
+export async function oldestTransaction(source: Database): Promise<{ pid: number; name: string } | undefined> {
   const old = await source.query<{ id: string }>(sql`
     SELECT l.virtualxid AS id FROM pg_locks l JOIN pg_stat_activity a USING (pid)
-     WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock'
-       AND a.datname = current_database() AND a.usesysid IS NOT NULL AND a.pid <> pg_backend_pid()`);
-  for (const end = performance.now() + PATIENCE; performance.now() < end; await pause(AGAIN)) {
-    const rows = await source.query(sql`
-      SELECT FROM pg_locks WHERE locktype = 'virtualxid' AND mode = 'ExclusiveLock' AND virtualxid = ANY(${old.map(({ id }) => id)}::text[])`);
-    if (rows.length === 0) return true;
+     WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND a.datname = current_database()
+       AND a.usesysid IS NOT NULL AND a.pid <> pg_backend_pid() AND a.pid NOT IN (SELECT r.pid FROM pg_stat_replication r)`);
+  for (const end = performance.now() + PATIENCE; ; await pause(AGAIN)) {
+    const [row] = await source.query<{ pid: number; name: string }>(sql`
+      SELECT a.pid, coalesce(a.application_name, '') AS name FROM pg_locks l JOIN pg_stat_activity a USING (pid)
+       WHERE l.locktype = 'virtualxid' AND l.mode = 'ExclusiveLock' AND l.virtualxid = ANY(${old.map(({ id }) => id)}::text[]) LIMIT 1`);
+    if (!row || performance.now() > end) return row;
   }
-  return false;
 }

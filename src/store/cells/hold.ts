@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../../core/refused.ts';
-import { StoreUnreachable, sqlState } from '../driver/errors.ts';
+import { isUnavailable, StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { mustStillFit } from './checks.ts';
 import { flushedPosition, hasApplied } from './replication.ts';
@@ -131,7 +131,7 @@ export async function open({ target, tenant }: MoveSides): Promise<void> {
         'The move was committed, but the target has no such organization: it has lost data since. The rows are still at the source, and stay there. Bring the data of the target back, and run the command again; docs/move-organization.md says what else you can do.',
       );
     } catch (error) {
-      if (left === 0 || !(error instanceof StoreUnreachable)) throw error;
+      if (left === 0 || !isUnavailable(error)) throw error;
       await pause(500);
     }
   }

@@ -15,6 +15,7 @@ import {
   type Move,
   noteCleared,
   noteCopied,
+  noteEqual,
   noteSubscription,
   readMove,
   redirect,
@@ -211,12 +212,13 @@ async function holdUntilMoved({ sides, say }: MoveOptions, mustHoldCommand: () =
     try {
       return await hold(sides, counted);
     } catch (error) {
-      if (!(error instanceof HoldOver || error instanceof StoreUnreachable)) throw error;
+      if (error instanceof Refused) throw error;
       if ((await reaching(() => readMove(sides.source, sides.tenant)))?.phase === 'moved')
         throw new Refused(
-          'The organization has left this cell, but a connection was lost before it was open in the other one. Run the command again at once: until then, no cell serves the organization.',
+          'The organization has left this cell, but it could not be opened in the other one. Run the command again at once: until then, no cell serves the organization.',
           { cause: error },
         );
+      if (!(error instanceof HoldOver || error instanceof StoreUnreachable)) throw error;
       left--;
       const why = error instanceof HoldOver ? error.message : 'a PostgreSQL was away';
       if (left === 0)
@@ -248,10 +250,13 @@ async function finish(
         const other = there.find(({ name }) => name === one.name);
         return other?.rows === one.rows && other.digest === one.digest ? [] : [one.name];
       });
+      // Kept at once: if the rest fails, the next run cannot compare, because the organization has changed at the target.
+      if (differences.length === 0) await noteEqual(sides.source, sides.tenant, keepDays);
       await sides.at('compared');
     }
     // Rows are deleted only after an equal comparison, or when the operator says so by running the command once more.
-    if (!move.cleared) await clearSides(sides, move, differences?.length === 0 ? keepDays : null);
+    const equal = held ? differences?.length === 0 : move.keepUntil !== null;
+    if (!move.cleared) await clearSides(sides, move, equal ? keepDays : null);
     else if (options.keepGiven || move.keepUntil === null) await noteCleared(sides.source, sides.tenant, keepDays);
     if (!held) await redirect(sides.source, sides.tenant, options.baseUrl);
     const { keepUntil = null, baseUrl = options.baseUrl } = (await readMove(sides.source, sides.tenant)) ?? {};

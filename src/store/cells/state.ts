@@ -26,8 +26,8 @@ export async function readMove(db: Database, tenant: string): Promise<Move | und
   return row;
 }
 
-/** A move that has not ended, or that keeps its rows here without an end. */
-export interface OpenMove extends Pick<Move, 'phase' | 'baseUrl' | 'cleared'> {
+/** A move that has not ended, or whose rows are still here: without an end, or a day after they were due. */
+export interface OpenMove extends Pick<Move, 'phase' | 'baseUrl' | 'cleared' | 'keepUntil'> {
   readonly id: string;
   readonly externalId: string;
   readonly copied: boolean;
@@ -39,13 +39,13 @@ export interface OpenMove extends Pick<Move, 'phase' | 'baseUrl' | 'cleared'> {
 
 export const openMoves = (db: Database): Promise<OpenMove[]> =>
   db.query<OpenMove>(sql`
-    SELECT o.public_id AS id, o.external_id AS "externalId", m.phase, m.base_url AS "baseUrl", m.cleared,
+    SELECT o.public_id AS id, o.external_id AS "externalId", m.phase, m.base_url AS "baseUrl", m.cleared, m.keep_until AS "keepUntil",
            m.copied_at IS NOT NULL AS copied, coalesce(m.moved_at, m.started_at) AS since,
            EXISTS (SELECT FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()
                     WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted
                       AND (l.classid::bigint << 32 | l.objid::bigint) = hashtextextended(${COMMAND} || m.tenant, 0)) AS commanded
       FROM gateway.move m JOIN platform.organization o ON o.tenant = m.tenant
-     WHERE m.phase <> 'moved' OR NOT m.cleared OR m.keep_until IS NULL ORDER BY m.tenant`);
+     WHERE m.phase <> 'moved' OR NOT m.cleared OR m.keep_until IS NULL OR m.keep_until < now() - interval '1 day' ORDER BY m.tenant`);
 
 /** False: the move has ended, by a commit that was on its way when the row was read before. */
 export async function startMove(source: Database, tenant: string, baseUrl: string, peer: string): Promise<boolean> {
@@ -70,6 +70,12 @@ export const noteCopied = (source: Database, tenant: string): Promise<object[]> 
 export const noteCleared = (source: Database, tenant: string, keepDays: number | null): Promise<object[]> =>
   source.query(sql`
     UPDATE gateway.move SET cleared = true, keep_until = now() + ${keepDays}::integer * interval '1 day' WHERE tenant = ${tenant}`);
+
+/** The rows at both sides were equal, so those at the source may be deleted when the move is cleared. */
+export const noteEqual = (source: Database, tenant: string, keepDays: number): Promise<object[]> =>
+  source.query(
+    sql`UPDATE gateway.move SET keep_until = now() + ${keepDays}::integer * interval '1 day' WHERE tenant = ${tenant}`,
+  );
 
 /** Changes the URL to which callers of an organization that has moved are sent. */
 export const redirect = (source: Database, tenant: string, baseUrl: string): Promise<object[]> =>

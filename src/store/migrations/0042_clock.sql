@@ -7,7 +7,8 @@
 -- primary knows when, by the clock of its predecessor, the last transaction that it got was committed. p_mended is the time
 -- that the caller has already dealt with. Returns it, or null if it does not lie ahead.
 --
--- Rows that a transaction has locked are left out: it is about to write times of its own.
+-- Rows that a transaction has locked are left out: it is about to write times of its own. So are those of an organization
+-- that moves here: the other cell still writes them.
 CREATE FUNCTION gateway.mend_clock(p_mended timestamptz) RETURNS timestamptz LANGUAGE plpgsql AS $$
 DECLARE
   moment CONSTANT timestamptz := clock_timestamp();
@@ -25,21 +26,23 @@ BEGIN
      SET lease_until = least(s.lease_until, ahead), seen_at = CASE WHEN s.seen_at > moment THEN moment ELSE s.seen_at END,
          retry_at = CASE WHEN s.retry_at < 'infinity' THEN least(s.retry_at, ahead) ELSE s.retry_at END
    WHERE s.id IN (SELECT o.id FROM gateway.source o
-                   WHERE o.lease_until > far OR o.seen_at > ahead OR o.retry_at > far AND o.retry_at < 'infinity'
+                   WHERE (o.lease_until > far OR o.seen_at > ahead OR o.retry_at > far AND o.retry_at < 'infinity') AND gateway.lives_here(o.tenant)
                      FOR NO KEY UPDATE SKIP LOCKED);
   UPDATE gateway.import_run r SET kept_until = least(r.kept_until, moment + interval '2 minutes')
    WHERE r.slot IN (SELECT o.slot FROM gateway.import_run o WHERE o.kept_until > moment + interval '3 minutes'
                        FOR NO KEY UPDATE SKIP LOCKED);
-  DELETE FROM gateway.import_wait w WHERE w.seen_at > ahead;
+  DELETE FROM gateway.import_wait w
+   WHERE w.ctid IN (SELECT o.ctid FROM gateway.import_wait o WHERE o.seen_at > ahead FOR UPDATE SKIP LOCKED);
   UPDATE gateway.task k SET lease_until = ahead
    WHERE k.id IN (SELECT o.id FROM gateway.task o WHERE o.lease_until > far FOR NO KEY UPDATE SKIP LOCKED);
   -- An unknown outcome is looked up every ten minutes at most.
   UPDATE gateway.operation o SET lease_until = ahead
    WHERE o.operation_id IN (SELECT l.operation_id FROM gateway.operation l
-                             WHERE l.status <> 'acknowledged' AND l.fingerprint IS NOT NULL AND l.lease_until > moment + interval '11 minutes'
+                             WHERE l.status <> 'acknowledged' AND l.fingerprint IS NOT NULL AND gateway.lives_here(l.tenant)
+                               AND l.lease_until > CASE WHEN l.status = 'pending' THEN far ELSE moment + interval '11 minutes' END
                                FOR NO KEY UPDATE SKIP LOCKED);
   UPDATE gateway.write_back b SET busy_until = ahead
-   WHERE b.operation_id IN (SELECT o.operation_id FROM gateway.write_back o WHERE o.busy_until > far FOR NO KEY UPDATE SKIP LOCKED);
+   WHERE b.operation_id IN (SELECT o.operation_id FROM gateway.write_back o WHERE o.busy_until > far AND gateway.lives_here(o.tenant) FOR NO KEY UPDATE SKIP LOCKED);
   -- An attempt that runs, or whose process died, gets a lease from now. A pause is as long as before, and begins now.
   UPDATE gateway.webhook_delivery d
      SET due_at = moment + CASE WHEN d.lease_until IS NOT NULL THEN interval '15 seconds' WHEN d.attempted_at > ahead THEN d.due_at - d.attempted_at
@@ -47,7 +50,7 @@ BEGIN
          lease_until = CASE WHEN d.lease_until IS NOT NULL THEN moment + interval '15 seconds' END,
          attempted_at = CASE WHEN d.attempted_at > moment THEN moment ELSE d.attempted_at END, created_at = least(d.created_at, moment)
    WHERE d.id IN (SELECT o.id FROM gateway.webhook_delivery o
-                   WHERE o.status = 'pending' AND o.due_at > ahead
+                   WHERE o.status = 'pending' AND o.due_at > ahead AND gateway.lives_here(o.tenant)
                      AND (o.lease_until > far OR o.attempted_at > ahead OR o.created_at > ahead
                           OR o.replayed AND o.attempts = o.attempts_before AND o.lease_until IS NULL AND o.due_at > far)
                      FOR NO KEY UPDATE SKIP LOCKED);

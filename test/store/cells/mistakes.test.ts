@@ -1,5 +1,6 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeEach, expect, it } from 'vitest';
-import { clearMoved } from '../../../src/store/cells/ends.ts';
+import { clearMoved, type Emptied } from '../../../src/store/cells/ends.ts';
 import type { MoveSides } from '../../../src/store/cells/hold.ts';
 import { moveOrganization } from '../../../src/store/cells/move.ts';
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
@@ -101,7 +102,7 @@ it('a connection that is lost between the two commits is told in a sentence, and
     ...{ say: () => undefined, progress: () => undefined },
   });
   await expect(lost).rejects.toThrow(
-    'has left this cell, but a connection was lost before it was open in the other one. Run the command again at once',
+    'has left this cell, but it could not be opened in the other one. Run the command again at once',
   );
   await Promise.all([sides.source.close(), sides.target.close()]);
   const livesAt = (cell: Cell): Promise<object[]> =>
@@ -123,20 +124,49 @@ it('a first erasure during the copy stops the hold, because its key is another o
   expect(await move(cells)).toMatchObject({ code: 0 });
 });
 
+it('what an equal comparison has said holds when the command dies after it', async () => {
+  expect((await moveUntil(cells, 'compared')).signal).toBe('SIGKILL');
+  expect(JSON.parse((await move(cells, '--keep', '3')).stdout)).toMatchObject({
+    digests_equal: null,
+    deleted_after: expect.any(String),
+  });
+  expect((await findings(cells)).filter(({ check }) => check === 'kept_rows')).toEqual([]);
+});
+
+it('a target of several hosts that refuses writes between the two commits is waited for', async () => {
+  const { source, target } = cells;
+  expect((await moveUntil(cells, 'left')).signal).toBe('SIGKILL');
+  const readOnly = (on: boolean): Promise<unknown> =>
+    target.sql.unsafe(`ALTER DATABASE gateway SET default_transaction_read_only = ${on}`);
+  await readOnly(true);
+  const port = target.cluster.port;
+  const hosts = target.url.replace(`127.0.0.1:${port}`, `127.0.0.1:9,127.0.0.1:${port}`);
+  const ends = organizationCommand(['move', 'larkspur', '--to', hosts, '--base-url', BASE_URL, '--yes', '--json'], {
+    DATABASE_URL: source.url,
+  });
+  const early = await Promise.race([ends, pause(4_000)]);
+  expect(early).toBeUndefined();
+  await target.sql`SET default_transaction_read_only = off`;
+  await readOnly(false);
+  await target.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gateway-move%'`;
+  expect(await ends).toMatchObject({ code: 0 });
+});
+
 it('rows that were not compared are kept until the command is run once more', async () => {
   const { source } = cells;
   expect((await moveUntil(cells, 'left')).signal).toBe('SIGKILL');
   const ended = await move(cells, '--keep', '0');
   expect(JSON.parse(ended.stdout)).toMatchObject({ digests_equal: null, deleted_after: null });
   const db = openDatabase({ target: source.url, connections: 1, statementTimeout: 30_000, name: 'test' });
-  expect(await clearMoved(db)).toBe(0);
+  const emptied: Emptied = new Map();
+  expect(await clearMoved(db, emptied)).toBe(0);
   const kept = async (): Promise<unknown[]> =>
     (await findings(cells)).filter(({ check, detail }) => check === 'kept_rows' && detail.includes('--keep 7'));
   expect(await kept()).toHaveLength(1);
   const again = await move(cells, '--keep', '0');
   expect(JSON.parse(again.stdout)).toMatchObject({ deleted_after: expect.any(String) });
   expect(await kept()).toEqual([]);
-  while ((await source.sql`SELECT FROM gateway.move`).length > 0) await clearMoved(db);
+  while ((await source.sql`SELECT FROM gateway.move`).length > 0) await clearMoved(db, emptied);
   await db.close();
   // Its own row stays: it leads callers to the new cell, and no import makes the organization anew.
   expect(await messages(source)).toBe(0);
