@@ -139,7 +139,7 @@ it.each(['1 hour', '70 seconds'])(
     const { db, sql } = gateway.database;
     const { credential, installation } = await gateway.issue();
     await sql`UPDATE gateway.source SET lease_until = '-infinity', seen_at = NULL`;
-  expect(await takeSource(db, 'dead', source.id)).toMatchObject({ id: source.id });
+    expect(await takeSource(db, 'dead', source.id)).toMatchObject({ id: source.id });
     const [operation, task] = [`op_${randomBytes(32).toString('hex')}`, `task_${randomBytes(16).toString('hex')}`];
     await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, lease_until, attempt)
     VALUES (${operation}, ${credential}, 1, 1, 1, 'visitor_note_add', 'pending', ${randomBytes(32)}, now() + interval '10 seconds', gen_random_uuid())`;
