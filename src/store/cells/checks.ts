@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
 import { refusesSettings, StoreUnreachable, sqlState } from '../driver/errors.ts';
@@ -16,12 +17,27 @@ const REFUSALS = [
 
 const AT_TARGET = 'At the target: ';
 const BEHIND = 'The address leads to a pooler, through which no move works. Give the address of the server behind it.';
+/** Hosts that an address can have before the primary's. */
+const HOSTS = 5;
+
 const directNeed = ({ direct }: CellFacts): CellNeed => need('pooler', direct, BEHIND);
+
+/** Each failed statement leads the next one to the next host of the address, so the primary is found. */
+async function factsOfSome(db: Database): Promise<CellFacts> {
+  for (let left = HOSTS; ; left--) {
+    try {
+      return await readCellFacts(db);
+    } catch (error) {
+      if (left === 0 || !(error instanceof StoreUnreachable) || refusesSettings(error)) throw error;
+    }
+    await pause(200);
+  }
+}
 
 /** Like `readCellFacts`, for an address that the operator has typed. */
 export async function factsOfTarget(db: Database): Promise<CellFacts> {
   try {
-    const facts = await readCellFacts(db);
+    const facts = await factsOfSome(db);
     requireAll([directNeed(facts)], AT_TARGET);
     return facts;
   } catch (error) {

@@ -348,8 +348,8 @@ it('however many organizations are due, each round gets further', async () => {
   const names = Array.from({ length: 60 }, (_, i) => `due ${i}`);
   await sql.begin(async (own) => {
     await own`SET LOCAL session_replication_role = replica`;
-    await own`INSERT INTO platform.organization (tenant, external_id, moved_to, moved_at)
-      SELECT 100 + n, name, ${BASE_URL}, now() FROM unnest(${names}::text[]) WITH ORDINALITY u(name, n)`;
+    await own`INSERT INTO platform.organization (tenant, external_id, name, moved_to, moved_at)
+      SELECT 100 + n, u.name, u.name, ${BASE_URL}, now() FROM unnest(${names}::text[]) WITH ORDINALITY u(name, n)`;
     await own`INSERT INTO gateway.move (tenant, phase, base_url, peer, cleared, moved_at, keep_until)
       SELECT 100 + n, 'moved', ${BASE_URL}, 'planted', true, now(), now() FROM generate_series(1, ${names.length}) n`;
   });
