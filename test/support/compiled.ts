@@ -5,6 +5,9 @@ import { packageRoot } from '../../src/config/package.ts';
 const ROOT = fileURLToPath(packageRoot);
 const FOLDERS = ['src', 'tools', 'skills', 'prompts', 'resources', 'test/support'];
 
+/** Vitest runs this module before each test file. As a module of Node, it would run once in each process. */
+const EACH_FILE = `${ROOT}test/support/each-file.ts`;
+
 const isIn = (root: string, id: string): boolean => FOLDERS.some((folder) => id.startsWith(`${root}${folder}/`));
 
 /** The modules that Node loads by itself, without Vite. */
@@ -20,7 +23,7 @@ export const compiled: Plugin = {
   async resolveId(source, importer) {
     if (!source.endsWith('.ts')) return undefined;
     const found = await this.resolve(source, importer, { skipSelf: true });
-    if (!found || !isIn(ROOT, found.id)) return undefined;
+    if (!found || found.id === EACH_FILE || !isIn(ROOT, found.id)) return undefined;
     return `${ROOT}dist/${found.id.slice(ROOT.length).replace(/\.ts$/, '.js')}`;
   },
 };

@@ -1,6 +1,7 @@
 import { afterAll, vi } from 'vitest';
-import { endFile } from './ends.ts';
+import { beginFile, endFile } from './ends.ts';
 
+beginFile();
 const environment = { ...process.env };
 const folder = process.cwd();
 

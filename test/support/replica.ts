@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { packageRoot } from '../../src/config/package.ts';
-import { atFileEnd } from './ends.ts';
+import { atFileEnd, mustEnd } from './ends.ts';
 
 /**
  * Real gateway processes (`dist/src/main.js serve`) that tests kill and stop. One that a test leaves behind is killed
@@ -56,6 +56,7 @@ atFileEnd(async () => {
  * for a service.
  */
 function environment({ databaseUrl, env }: ReplicaOptions): NodeJS.ProcessEnv {
+  mustEnd();
   folder ??= mkdtempSync(join(tmpdir(), 'gateway-replicas-'));
   const inherited = Object.entries(process.env).filter(
     ([name]) => !/^(GATEWAY_|PG|VITEST|NODE_|npm_|DATABASE_URL)/.test(name),
