@@ -11,7 +11,8 @@ export const atFileEnd = (end: () => Promise<unknown>): void => void ends.push(e
 
 /** Throws if nobody will call `endFile` after this test file. */
 export function mustEnd(): void {
-  if (expect.getState().testPath !== current) throw new Error('test/support/each-file.ts did not run for this test file');
+  if (expect.getState().testPath !== current)
+    throw new Error('test/support/each-file.ts did not run for this test file');
 }
 
 /** For each-file.ts. */
