@@ -121,7 +121,9 @@ const BOOTSTRAP = {
     ...TIMES,
     synchronous_mode: true,
     synchronous_mode_strict: true,
-    maximum_lag_on_failover: 1_048_576,
+    // With the default of 1 MB, a leader that wrote fast and died can have no successor, although its synchronous standby
+    // has all that was acknowledged.
+    maximum_lag_on_failover: 1_073_741_824,
     // The default of 300 s lets a leader start again and again that cannot, for example because its disk is full.
     primary_start_timeout: 0,
     postgresql: {

@@ -128,6 +128,7 @@ export const SHORTER = names(
   'cli/demo',
   'cli/doctor',
   'cli/hosted',
+  'cli/secrets',
   'faults/degraded',
   'faults/pgwire',
   'faults/realtime',
@@ -158,6 +159,8 @@ export const SHORTER = names(
   'surfaces/openapi/openapi',
   'surfaces/record/record-flow',
   'tasks/model',
+  'tools/search/authors',
+  'tools/search/search',
 );
 
 /**

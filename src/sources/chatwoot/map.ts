@@ -80,7 +80,8 @@ const user = one('users', (row, names) => ({
   role: row['role'] === '1' ? 'admin' : 'operator',
   enabled: row['member'] === 'true',
   websites: [websiteOf(names)],
-  teams: ids(row['teams']).map((id) => idOf(names, 'teams', id)),
+  // A job removes a former agent from the teams later, and no entry may name the agent then.
+  teams: row['member'] === 'true' ? ids(row['teams']).map((id) => idOf(names, 'teams', id)) : [],
 }));
 
 const bot = (kind: 'agent_bots' | 'captain_assistants'): Maker =>

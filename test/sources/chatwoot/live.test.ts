@@ -232,7 +232,7 @@ test('hard deletes tell what is gone, and a merge moves the rows first', async (
   const deleted = await followed(source, merged.after);
   expect(goneIn(deleted.changes)).toEqual(['cw:1:conversation:1']);
   expect(deleted.changes).toContainEqual({ from: 'notes/1', only: { of: 'note', prefix: 'cw:1:note:1:' }, keep: [] });
-  expect(recordsIn(deleted.changes)).toMatchObject([{ external_id: 'cw:1:operator:1', enabled: false }]);
+  expect(recordsIn(deleted.changes)).toMatchObject([{ external_id: 'cw:1:operator:1', enabled: false, teams: [] }]);
   // The conversation takes its messages along. Its message is an orphan, and an update of an orphan is no record.
   await sql`UPDATE messages SET content = 'late' WHERE id = 1`;
   const orphan = await followed(source, deleted.after);

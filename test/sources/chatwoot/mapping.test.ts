@@ -153,6 +153,7 @@ test('operators: names, roles, bots, and users who left', async () => {
   }
   await put(sql, 'account_users', { account_id: 1, user_id: 4, role: 0 });
   await put(sql, 'account_users', { account_id: 2, user_id: 3, role: 1 });
+  await put(sql, 'team_members', { team_id: 1, user_id: 2 });
   await put(sql, 'agent_bots', { id: 1, account_id: 1, name: 'Botty' });
   await put(sql, 'agent_bots', { id: 2, account_id: null, name: 'Everywhere' });
   await put(sql, 'agent_bots', { id: 3, account_id: 2, name: 'Foreign' });

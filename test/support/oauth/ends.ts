@@ -1,4 +1,3 @@
-import { type AddressInfo, createServer } from 'node:net';
 import { expect } from 'vitest';
 import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import type { Resource } from '../../../src/core/authority.ts';
@@ -7,6 +6,7 @@ import type { Answer } from '../answer.ts';
 import { cliDatabase } from '../cli.ts';
 import type { TestDatabase } from '../database.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../gateway.ts';
+import { freePort } from '../port.ts';
 import { type Replica, type ReplicaOptions, startReplica } from '../replica.ts';
 import { post as onWire, rpc } from '../surfaces/mcp.ts';
 import { basic, decide, formOf, newPerson, pkce, RESOURCE, request, type TestClient, token } from './oauth.ts';
@@ -178,10 +178,7 @@ export async function orphans({ sql }: TestDatabase): Promise<object[]> {
 
 /** A gateway process on its own port. All gateways of these tests have the same base URL. */
 export async function startProcess(options: ReplicaOptions): Promise<Replica> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const { port } = probe.address() as AddressInfo; // the cast is sound, because the address of a TCP server is an AddressInfo
-  await new Promise((resolve) => probe.close(resolve));
+  const port = await freePort();
   const env = { ...options.env, PORT: String(port), GATEWAY_BASE_URL: BASE_URL };
   return { ...(await startReplica({ ...options, env })), url: `http://127.0.0.1:${port}` };
 }

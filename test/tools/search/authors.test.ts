@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it as inEachForm } from 'vitest';
 import type { Answer } from '../../support/answer.ts';
+import { everyOnce, itOnce as it } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 /** The authors of messages, each message as a hit, and how many messages of a conversation match. */
@@ -82,7 +83,17 @@ async function conversation({ tenant = 1, site = 1 } = {}): Promise<number> {
 }
 
 describe('author', () => {
-  it.each(['visitor', 'operator', 'bot', 'system', 'bot,system', 'visitor,operator', 'operator,visitor,operator', ALL])(
+  const AUTHORS = [
+    'bot',
+    'operator',
+    'visitor',
+    'system',
+    'bot,system',
+    'visitor,operator',
+    'operator,visitor,operator',
+    ALL,
+  ];
+  inEachForm.each(everyOnce(AUTHORS, 4))(
     'finds the messages by %s and no others, each once, in both orders, page by page',
     async (author) => {
       if (author === 'system') await say(3, ['the order was moved'], { author });

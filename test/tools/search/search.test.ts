@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it as inEachForm } from 'vitest';
 import { readQuery } from '../../../src/core/search.ts';
 import { sealed } from '../../../src/store/calls/search.ts';
 import type { Answer } from '../../support/answer.ts';
 import { ALL_FLAGS, ALL_SCOPES } from '../../support/authority/grants.ts';
+import { everyOnce, itOnce as it } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
 let gateway: TestGateway;
@@ -57,7 +58,7 @@ const named = ({ kind, id }: Result): string => `${kind} ${id}`;
 const withoutNotes = (all: readonly string[]): string[] => all.filter((one) => !one.startsWith('note ')).sort();
 
 describe('search', () => {
-  it.each(['order', 'the', 'order the', 'delivery', 'nonesuch', 'refund order'])(
+  inEachForm.each(everyOnce(['order', 'the', 'order the', 'nonesuch', 'delivery', 'refund order'], 3))(
     'finds every text that holds %s, once, in both orders, page by page',
     async (query) => {
       const due = await expected(query.split(' '));
