@@ -160,3 +160,23 @@ it.each(['1 hour', '70 seconds'])(
     expect([taken, lapsed.filter((one) => one === operation), interrupted]).toEqual([source.id, [operation], 1]);
   },
 );
+
+it('leaves the rows of an organization that arrives from another cell as they are', async () => {
+  const { sql } = gateway.database;
+  const lease = async (): Promise<object[]> => [
+    ...(await sql`SELECT lease_until, seen_at FROM gateway.source WHERE id = ${source.id}`),
+  ];
+  const moved = (to: string | null): Promise<unknown> =>
+    sql`UPDATE platform.organization SET moved_to = ${to}, moved_at = CASE WHEN ${to === null} THEN NULL ELSE now() END WHERE tenant = ${source.tenant}`;
+  await sql`UPDATE gateway.source SET lease_until = now() + interval '1 hour' WHERE id = ${source.id}`;
+  const before = await lease();
+  await gateway.issue().then(({ token }) => gateway.ask('/api/v1/websites', { token }));
+  await sql`UPDATE gateway.quota SET at = now() + interval '1 hour'`;
+  await moved('https://cell2.example.com');
+  await mendClock(gateway.database.db, null);
+  expect(await lease()).toEqual(before);
+  await moved(null);
+  await sql`UPDATE gateway.quota SET at = now() + interval '1 hour'`;
+  await mendClock(gateway.database.db, null);
+  expect(await lease()).not.toEqual(before);
+});

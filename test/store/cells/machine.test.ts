@@ -361,3 +361,25 @@ it('however many organizations are due, each round gets further', async () => {
   // A process that is new in each round gets no further: the tables of all of them take longer than a round.
   await expect.poll(waiting, { interval: 1 }).toBe(0);
 });
+
+it('upkeep goes on when the clock cannot be mended', async () => {
+  const { db, sql } = database;
+  await sql.begin(async (own) => {
+    await own`SET LOCAL session_replication_role = replica`;
+    await own`INSERT INTO platform.organization (tenant, external_id, name, moved_to, moved_at)
+      VALUES (200, 'later', 'Later', ${BASE_URL}, now())`;
+    await own`INSERT INTO gateway.move (tenant, phase, base_url, peer, cleared, moved_at, keep_until)
+      VALUES (200, 'moved', ${BASE_URL}, 'planted', true, now(), now())`;
+  });
+  await sql`ALTER FUNCTION gateway.mend_clock RENAME TO mend_clock_away`;
+  const errors: unknown[] = [];
+  const job = startUpkeep({ db, registry: gateway.corridor.registry, onError: (error) => errors.push(error) });
+  const left = async (): Promise<number> => {
+    job.wake();
+    return (await sql`SELECT FROM gateway.move WHERE tenant = 200`).length;
+  };
+  await expect.poll(left).toBe(0);
+  await job.stop();
+  await sql`ALTER FUNCTION gateway.mend_clock_away RENAME TO mend_clock`;
+  expect(String(errors[0])).toContain('because the clock went back, were not mended');
+});
