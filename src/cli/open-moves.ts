@@ -19,7 +19,7 @@ function findingOf(move: OpenMove): MoveFinding {
   if (cleared && keepUntil)
     return {
       check: 'kept_rows',
-      detail: `${name} moved to ${baseUrl} on ${since}. Its rows were due to be deleted on ${time(keepUntil)} and are still here. Look in the log of the gateways for "rows of an organization that moved away", and whether one runs.`,
+      detail: `${name} moved to ${baseUrl} on ${since}. Its rows were due to be deleted on ${time(keepUntil)} and are still here. See that a gateway runs, and look in its log for "rows of an organization that moved away".`,
     };
   if (cleared)
     return {

@@ -211,7 +211,7 @@ describe('a planted defect', () => {
     await sql`UPDATE gateway.move SET keep_until = now() + interval '7 days'`;
     expect(await findings()).toEqual([]);
     await sql`UPDATE gateway.move SET keep_until = '2026-11-27T11:00Z'`;
-    await says('kept_rows', 'due to be deleted on 2026-11-27T11:00:00.000Z and are still here', 'in the log');
+    await says('kept_rows', 'due to be deleted on 2026-11-27T11:00:00.000Z and are still here', 'look in its log for');
     await sql`UPDATE gateway.move SET phase = 'arriving', moved_at = NULL, cleared = false`;
     await says('move', 'arrives from another cell since 2026-11-28T10', 'in the cell that it leaves');
     await sql`DELETE FROM gateway.move`;

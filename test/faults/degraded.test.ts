@@ -104,7 +104,7 @@ describe('F-19 a store that takes no writes', () => {
       Promise.all(replicas.map((replica) => read(replica, '/context'))).then((all) =>
         all.every(({ status }) => status === 200),
       );
-    await expect.poll(served).toBe(true);
+    await expect.poll(served, { timeout: 10_000 }).toBe(true);
   };
   const full = async (on: boolean): Promise<void> => {
     const { sql } = database;

@@ -247,8 +247,8 @@ describe('F-23 unhandled rejections and uncaught exceptions', () => {
     for (let i = 0; i < 12; i++) statuses.add(await ask());
     expect([...statuses]).toEqual([200]);
     await told('uncaught exception');
-    await expect.poll(replica.log).toContain('a worker ended and is replaced');
-    await expect.poll(ask).toBe(200);
+    await expect.poll(replica.log, { timeout: 10_000 }).toContain('a worker ended and is replaced');
+    await expect.poll(ask, { timeout: 10_000 }).toBe(200);
     expect(await replica.end()).toEqual({ code: 0, signal: null });
   });
 

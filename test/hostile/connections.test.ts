@@ -65,7 +65,7 @@ describe('pipelined requests', () => {
       SELECT count(*)::integer FROM platform.note WHERE text LIKE 'behind %'`;
     const lines = () => served.lines().filter(({ operation }) => operation === 'visitor_note_add');
     // A busy machine delivers the lines late.
-    await expect.poll(lines).toHaveLength(notes?.count ?? -1);
+    await expect.poll(lines, { timeout: 10_000 }).toHaveLength(notes?.count ?? -1);
     expect(lines().map(({ audit }) => audit)).toEqual(lines().map(() => 'write'));
   });
 

@@ -126,7 +126,7 @@ it('what holds a process counts from the moment at which its server listens', as
   expect(before).toBeLessThan(0.9);
   process.kill(replica.pid, 'SIGUSR2');
   expect(await counted()).toBeGreaterThan(before + 0.7);
-  await expect.poll(() => replica.log()).toContain('the event loop was held');
+  await expect.poll(() => replica.log(), { timeout: 10_000 }).toContain('the event loop was held');
   await replica.end();
   await database.close();
 });

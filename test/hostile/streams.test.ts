@@ -38,12 +38,12 @@ it('a thousand streams: under 150 MB more, one more is refused, and all hear of 
   // The first stream loads what all of them need.
   const first = await subscribe(last);
   first.close();
-  await expect.poll(streams).toBe(0);
+  await expect.poll(streams, { timeout: 10_000 }).toBe(0);
   const before = served.rss();
   const open: OpenStream[] = [];
   for (const task of rest) open.push(...(await Promise.all(Array.from({ length: 20 }, () => subscribe(task)))));
   expect(open.map(({ status }) => status)).toEqual(Array(1_000).fill(200));
-  await expect.poll(() => open.filter(({ events }) => events.length === 1).length).toBe(1_000);
+  await expect.poll(() => open.filter(({ events }) => events.length === 1).length, { timeout: 10_000 }).toBe(1_000);
   const refused = await subscribe(last);
   await refused.ended;
   expect([refused.status, JSON.parse(refused.text()).code]).toEqual([429, 'stream_limit']);
@@ -57,7 +57,7 @@ it('a thousand streams: under 150 MB more, one more is refused, and all hear of 
   expect(await Promise.all(open.map(({ ended }) => ended))).toEqual(Array(1_000).fill(true));
   console.log(`all have heard of the end after ${(performance.now() - began).toFixed(0)} ms`);
   for (const { events } of open) expect(events.at(-1).result.statusUpdate.status.state).toBe('TASK_STATE_CANCELED');
-  await expect.poll(streams).toBe(0);
+  await expect.poll(streams, { timeout: 10_000 }).toBe(0);
   const again = await subscribe(last);
   await again.ended;
   expect(JSON.parse(again.text()).error.code).toBe(-32_004);
@@ -84,7 +84,7 @@ it('one app has half of them, over all its credentials, and the other half is fr
   open[0]?.close();
   await expect.poll(async () => (await subscribe(last)).status).toBe(200);
   await sql`UPDATE gateway.task SET state = 'canceled', lease_until = NULL WHERE state = 'submitted'`;
-  await expect.poll(streams).toBe(0);
+  await expect.poll(streams, { timeout: 10_000 }).toBe(0);
 });
 
 it(
@@ -106,11 +106,12 @@ it(
             const open = await subscribe();
             // The place of a dropped stream can still be taken when the next one comes.
             expect([200, 429]).toContain(open.status);
-            if (nth % 2 && open.status === 200) await expect.poll(() => open.events.length, { interval: 2 }).toBe(1);
+            if (nth % 2 && open.status === 200)
+              await expect.poll(() => open.events.length, { interval: 2, timeout: 10_000 }).toBe(1);
             open.close();
           }),
         );
-      await expect.poll(streams).toBe(0);
+      await expect.poll(streams, { timeout: 10_000 }).toBe(0);
     };
     await drop(100);
     // Streams of the tests before have left their places, but some are not logged yet.
@@ -127,12 +128,12 @@ it(
       `${n} streams opened and dropped in ${(performance.now() - began).toFixed(0)} ms: ${more.toFixed(1)} MB more`,
     );
     expect(more).toBeLessThan(30);
-    await expect.poll(count).toBe(counted + n);
+    await expect.poll(count, { timeout: 10_000 }).toBe(counted + n);
     const open = await Promise.all(Array.from({ length: 20 }, subscribe));
     expect(open.map(({ status }) => status)).toEqual(Array(20).fill(200));
     for (const one of open) one.close();
-    await expect.poll(streams).toBe(0);
-    await expect.poll(lines).toBe(told + n + 20);
+    await expect.poll(streams, { timeout: 10_000 }).toBe(0);
+    await expect.poll(lines, { timeout: 10_000 }).toBe(told + n + 20);
     expect(await sql`SELECT FROM gateway.task WHERE id = ${id} AND state = 'submitted'`).toHaveLength(1);
   },
   times(120_000, 600_000),

@@ -117,7 +117,7 @@ async function worksAfterwards(): Promise<void> {
   await world.desk.sql`INSERT INTO notes (content, account_id, contact_id, user_id, created_at, updated_at)
     VALUES (${text}, 1, 1, 1, now() AT TIME ZONE 'UTC', now() AT TIME ZONE 'UTC')`;
   const seen = async () => (await world.store.sql`SELECT 1 FROM platform.note WHERE text = ${text}`).length;
-  await expect.poll(seen).toBeGreaterThan(0);
+  await expect.poll(seen, { timeout: 15_000 }).toBeGreaterThan(0);
   expect((await add(`Afterwards ${fresh()}`)).status).toBe(200);
   expect((await set('refund')).status).toBe(200);
 }

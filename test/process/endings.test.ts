@@ -28,7 +28,7 @@ afterEach(async () => {
     [started.gateway, 'SIGTERM'],
   ] as const)
     if (lives(pid)) process.kill(pid, signal);
-  await expect.poll(left).toEqual([]);
+  await expect.poll(left, { timeout: 10_000 }).toEqual([]);
   started = undefined;
 });
 
@@ -82,7 +82,7 @@ const NPM = ['npm', 'start', '--', '--no-demo'] as const;
 async function endedBy([program, ...args]: readonly [string, ...string[]], signal: NodeJS.Signals): Promise<void> {
   const { pid } = await begin(program, ...args);
   process.kill(pid, signal);
-  await expect.poll(left, { interval: 50 }).toEqual([]);
+  await expect.poll(left, { timeout: 10_000, interval: 50 }).toEqual([]);
 }
 
 it('SIGKILL of npm start', () => endedBy(NPM, 'SIGKILL'), 60_000);
@@ -98,7 +98,7 @@ itInFull.each([
 itInFull('a closed terminal ends npm start, the gateway and PostgreSQL', async () => {
   const { child } = await begin('script', '-qefc', NPM.join(' '), '/dev/null');
   child.kill('SIGKILL'); // closes the terminal
-  await expect.poll(left, { interval: 50 }).toEqual([]);
+  await expect.poll(left, { timeout: 10_000, interval: 50 }).toEqual([]);
 });
 
 async function outlives(command: string): Promise<void> {

@@ -12,7 +12,10 @@ export async function freePort(): Promise<number> {
     const probe = createServer().listen(port, '127.0.0.1');
     const free = await once(probe, 'listening').then(
       () => true,
-      () => false,
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'EADDRINUSE') return false;
+        throw error;
+      },
     );
     if (!free) continue;
     probe.close();

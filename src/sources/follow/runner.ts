@@ -22,9 +22,9 @@ export interface SourcesOptions extends Stores {
 const EVERY = 1_000;
 /** Milliseconds between two renewals of a lease. */
 const BEAT = 3_000;
-/** Milliseconds between two attempts to give back a lease while the store cannot be reached, and how many there are. */
+/** Milliseconds between two attempts to give back a lease, and for all of them. Later, the lease has ended by itself. */
 const AGAIN = 500;
-const ATTEMPTS = 20;
+const GIVE_BACK = 10_000;
 /** How many sources one process runs at the same time. */
 export const MOST = 8;
 
@@ -61,13 +61,13 @@ export function startSources(options: SourcesOptions): { stop(): Promise<void> }
 
 /** Most sources fail because the store is away. It can be back before the lease would expire by itself. */
 async function untilReached(write: () => Promise<void>, stop: AbortSignal): Promise<void> {
-  for (let left = ATTEMPTS; ; left--) {
+  for (const end = performance.now() + GIVE_BACK; ; ) {
     try {
       return await write();
     } catch (error) {
-      if (left === 0 || stop.aborted || !isUnavailable(error)) throw error;
+      if (performance.now() > end || stop.aborted || !isUnavailable(error)) throw error;
     }
-    // The process ends: one more attempt.
+    // If the process is told to end, the pause ends, and one attempt follows.
     await pause(AGAIN, undefined, { signal: stop }).catch(() => undefined);
   }
 }

@@ -17,18 +17,18 @@ const REFUSALS = [
 
 const AT_TARGET = 'At the target: ';
 const BEHIND = 'The address leads to a pooler, through which no move works. Give the address of the server behind it.';
-/** Hosts that an address can have before the primary's. */
-const HOSTS = 5;
+/** Milliseconds in which the primary is looked for among the hosts of an address. A silent host takes two seconds. */
+const FOUND = 5_000;
 
 const directNeed = ({ direct }: CellFacts): CellNeed => need('pooler', direct, BEHIND);
 
 /** Each failed statement leads the next one to the next host of the address, so the primary is found. */
-async function factsOfSome(db: Database): Promise<CellFacts> {
-  for (let left = HOSTS; ; left--) {
+async function factsOfPrimary(db: Database): Promise<CellFacts> {
+  for (const end = performance.now() + FOUND; ; ) {
     try {
       return await readCellFacts(db);
     } catch (error) {
-      if (left === 0 || !(error instanceof StoreUnreachable) || refusesSettings(error)) throw error;
+      if (performance.now() > end || !(error instanceof StoreUnreachable) || refusesSettings(error)) throw error;
     }
     await pause(200);
   }
@@ -37,7 +37,7 @@ async function factsOfSome(db: Database): Promise<CellFacts> {
 /** Like `readCellFacts`, for an address that the operator has typed. */
 export async function factsOfTarget(db: Database): Promise<CellFacts> {
   try {
-    const facts = await factsOfSome(db);
+    const facts = await factsOfPrimary(db);
     requireAll([directNeed(facts)], AT_TARGET);
     return facts;
   } catch (error) {

@@ -100,6 +100,7 @@ export type Emptied = Map<string, number>;
 export async function clearMoved(db: Database, emptied: Emptied): Promise<number> {
   const due = await db.query<{ tenant: string }>(sql`
     SELECT m.tenant FROM gateway.move m WHERE m.phase = 'moved' AND m.cleared AND m.keep_until <= now() ORDER BY random()`);
+  for (const known of emptied.keys()) if (!due.some(({ tenant }) => tenant === known)) emptied.delete(known);
   const failures: unknown[] = [];
   let deleted = 0;
   const end = performance.now() + ROUND;

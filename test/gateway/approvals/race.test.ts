@@ -159,7 +159,7 @@ describe('a connection that ends', () => {
     await gateway.database.sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND application_name LIKE 'proxied%'`;
     const read = () => proxied.read(sql`SELECT 1 AS one`).catch(() => []);
-    await expect.poll(read, { interval: 5 }).toHaveLength(1);
+    await expect.poll(read, { interval: 5, timeout: 10_000 }).toHaveLength(1);
   }
 
   /** The point after a message is the same as the point before the next one. */

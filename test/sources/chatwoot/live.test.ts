@@ -349,14 +349,14 @@ test('entries stay until all readers have read them, and a reader that is away f
     mine = (await followed(source, mine)).after;
     return count();
   };
-  await expect.poll(gone).toBe(0);
+  await expect.poll(gone, { timeout: 10_000 }).toBe(0);
   await message(sql, 51);
   await sql`UPDATE gateway_outbox.reader SET at = now() - interval '8 days' WHERE name = 'src_2'`;
   const alone = async (): Promise<number> => {
     mine = (await followed(source, mine)).after;
     return count();
   };
-  await expect.poll(alone).toBe(0);
+  await expect.poll(alone, { timeout: 10_000 }).toBe(0);
   await expect(second.changes(other)).rejects.toThrow(PositionLost);
 });
 
@@ -385,7 +385,7 @@ test('a place that is older than what the reader has read makes the source start
     ({ after } = await followed(source, after));
     return (await world.sql`SELECT FROM gateway_outbox.change`).length;
   };
-  await expect.poll(entries).toBe(0);
+  await expect.poll(entries, { timeout: 10_000 }).toBe(0);
   await expect(source.changes(old)).rejects.toThrow(PositionLost);
 });
 

@@ -20,7 +20,7 @@ beforeEach(async () => {
   source = world.open({ mode: 'poll' });
   place = await source.begin();
   // The first rounds tell the newest rows once more.
-  await expect.poll(async () => told(await round()).slice(5)).toEqual([]);
+  await expect.poll(async () => told(await round()).slice(5), { timeout: 10_000 }).toEqual([]);
 });
 afterEach(() => world.close());
 
@@ -183,7 +183,7 @@ test('a transaction that commits long after its times is told', async () => {
   await late.unsafe('COMMIT');
   expect(told(await round())).toContain('cw:1:message:10');
   // The window moves on. Transactions of other tests on the same server can hold the window for some rounds.
-  await expect.poll(async () => told(await round())).not.toContain('cw:1:message:10');
+  await expect.poll(async () => told(await round()), { timeout: 10_000 }).not.toContain('cw:1:message:10');
 });
 
 test('a window begins at the newest mark whose transactions have all ended', () => {
@@ -288,7 +288,7 @@ test('new rows with times of the past are told, and no longer in later rounds', 
   await put(sql, 'reporting_events', { account_id: 1, conversation_id: 1, name: 'conversation_resolved', ...PAST });
   expect(told(await round())).toContain('cw:1:conversation:1');
   // Transactions of other tests on the same server can hold the ids for some rounds.
-  await expect.poll(async () => told(await round()).slice(5)).toEqual([]);
+  await expect.poll(async () => told(await round()).slice(5), { timeout: 10_000 }).toEqual([]);
 });
 
 test('a row with times of the past is told, although its transaction commits after rows with larger ids were told', async () => {

@@ -155,7 +155,7 @@ describe('a gateway that is killed', () => {
     }).catch(() => 'cut');
     await expect.poll(() => posts(at), { interval: 10 }).toBe(asked + 1);
     // The effect is there, and only the store of the gateway is missing.
-    if (held) await expect.poll(inChatwoot).not.toEqual(before);
+    if (held) await expect.poll(inChatwoot, { timeout: 10_000 }).not.toEqual(before);
     await one.kill9();
     await hold?.();
     expect(await call).toBe('cut');

@@ -170,7 +170,7 @@ it('a gateway that is killed while Chatwoot works leaves one effect, which anoth
       return [again.status, again.code];
     };
     const expected = effects === 1 ? [200, undefined] : [409, 'outcome_unknown'];
-    await expect.poll(outcome).toEqual(expected);
+    await expect.poll(outcome, { timeout: 10_000 }).toEqual(expected);
     await world.settled();
     expect([await inChatwoot(text), (await copies(text)).length]).toEqual([effects, effects * 2]);
     expect(world.api.asked.slice(posts).filter((line) => line.startsWith('POST'))).toHaveLength(1);

@@ -43,7 +43,7 @@ const connections = async (): Promise<number[]> =>
 /** Starts with no thread. */
 async function opened(options: WriterGiven = { writer: { entry } }): Promise<WriteBackWorld> {
   await world.reopen(options);
-  await expect.poll(connections).toEqual([]);
+  await expect.poll(connections, { timeout: 10_000 }).toEqual([]);
   return world;
 }
 
@@ -130,7 +130,7 @@ test('an idle thread is closed with its connection, and the next write starts an
   expect(await connections()).toHaveLength(1);
   await pause(500);
   expect(await connections()).toHaveLength(1);
-  await expect.poll(connections).toEqual([]);
+  await expect.poll(connections, { timeout: 10_000 }).toEqual([]);
   expect((await set('refund')).status).toBe(200);
 });
 
@@ -206,7 +206,7 @@ test('a write that waits for its thread is sent when the source gets another tok
   expect([second.status, (await first).status]).toEqual([200, 200]);
   expect(logged).toEqual([]);
   await remote.close();
-  await expect.poll(connections).toEqual([]);
+  await expect.poll(connections, { timeout: 10_000 }).toEqual([]);
   // Nothing starts another thread after that.
   const late = await add('Too late');
   expect([late.status, late.code, await inChatwoot('Too late')]).toEqual([503, 'native_unavailable', 0]);
