@@ -121,8 +121,8 @@ const BOOTSTRAP = {
     ...TIMES,
     synchronous_mode: true,
     synchronous_mode_strict: true,
-    // With the default of 1 MB, a leader that wrote fast and died can have no successor, although its synchronous standby
-    // has all that was acknowledged.
+    // Patroni promotes no standby that lacks more of the log than this. The default of 1 MB can exclude the synchronous
+    // standby of a leader that wrote fast, although it has all that was acknowledged.
     maximum_lag_on_failover: 1_073_741_824,
     // The default of 300 s lets a leader start again and again that cannot, for example because its disk is full.
     primary_start_timeout: 0,
