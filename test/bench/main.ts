@@ -31,28 +31,20 @@ import { type Compared, median, tableRows, writeReport } from './report.ts';
 import { scale } from './scale.ts';
 import { search } from './search.ts';
 import { CONNECTIONS, openShots, type Target } from './shots.ts';
-import { sizes } from './sizes.ts';
+import { sizes as rowSizes } from './sizes.ts';
 import { tombstones } from './tombstones.ts';
 import { webhooks } from './webhooks.ts';
+import { workers } from './workers.ts';
 
-/**
- * `npm run bench` compares the gateway with hand-written peers. One run alternates between the gateway and a peer, and
- * prints medians and ratios. The absolute figures hold only for this machine at this time. The ratios hold on other
- * machines too. `-- --only notes` runs only the comparisons with `notes` in their name. The words `retry` (with a
- * million tombstones), `audit`, `allow`, `approve`, `console`, `erasure`, `index`, `pulls`, `journal`, `realtime`, `webhooks`,
- * `search`, `recall`, `replica`, `sizes`, `cells` and `import` add comparisons that do not run by default. For `cells`,
- * `--organizations`, `--requests`, `--messages` and `--growth` describe the load (docs/scale.md). `-- --scale` adds some
- * of them to a run, and compares reads of 40 thousand messages with reads of 4 million. `-- --table` also prints the rows
- * of the table in docs/benchmarks.md. Every run writes a page with plots to dist/bench/report.html. Exit code 1: all
- * rounds of a ratio are below those of the last run with `-- --record`.
- */
 const OURS = 8791;
 const PEER = 8792;
 const { values: options } = parseArgs({
   options: {
     only: { type: 'string' },
     record: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
     scale: { type: 'boolean', default: false },
+    sizes: { type: 'string', default: '40000,4000000' },
     table: { type: 'boolean', default: false },
     organizations: { type: 'string', default: '1,100,1000,10000' },
     requests: { type: 'string', default: '0.2' },
@@ -60,6 +52,7 @@ const { values: options } = parseArgs({
     growth: { type: 'string', default: '300' },
   },
 });
+const sizes = options.sizes.split(',').map(Number);
 const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const peerScript = fileURLToPath(new URL('dist/test/bench/peer.js', packageRoot));
 const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
@@ -71,7 +64,8 @@ const print = (line: string): void => {
   lines.push(line);
   process.stdout.write(`${line}\n`);
 };
-const { compare, measure } = openShots(options.only ?? '', compared, print);
+const shots = openShots(options.only ?? '', compared, print);
+const { compare, measure } = shots;
 
 const call = (name: string, input: object): string =>
   JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } });
@@ -105,7 +99,7 @@ async function starts(dataDir: string): Promise<void> {
   print(`cold start ${Math.round(cold.ready)} ms (with initdb and demo)   warm start ${Math.round(median(warm))} ms`);
 }
 
-async function only(bench: (store: EmbeddedStore, print: (line: string) => void) => Promise<void>): Promise<void> {
+async function only(bench: Bench): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'));
   const store = await openEmbedded({ dataDir, log: () => undefined });
   try {
@@ -163,16 +157,18 @@ async function run(): Promise<void> {
     await compare('contact, bare', ours, { port: PEER + 1, path: contactPath }, token, 'node:http without authority');
     await compare('conversations page', ...both('/api/v1/conversations?website_id=web_1_1'), token);
     await compare('messages page', ...both(`/api/v1/conversations/cnv_1_1_${conversation?.['id']}/messages`), token);
-    const notes = (visitors: readonly string[]): [Target, Target] => {
-      const paths = visitors.map((visitor) => `/api/v1/visitors/${visitor}/notes`);
-      const write = { path: paths[0] ?? '', writes: paths, body: '{"text":"A note of the bench."}' };
-      return [
-        { port: OURS, ...write },
-        { port: PEER, ...write },
-      ];
+    const notes = (visitors: readonly string[], peer = '/api/v1'): [Target, Target] => {
+      const to = (port: number, under: string): Target => {
+        const paths = visitors.map((visitor) => `${under}/visitors/${visitor}/notes`);
+        return { port, path: paths[0] ?? '', writes: paths, body: '{"text":"A note of the bench."}' };
+      };
+      return [to(OURS, '/api/v1'), to(PEER, peer)];
     };
+    const kept = 'the same records in one statement';
     await compare('notes, eight websites', ...notes(visitors.flat()), token);
     await compare('notes, one website', ...notes(visitors[0] ?? []), token);
+    await compare('notes with records, eight websites', ...notes(visitors.flat(), '/kept'), token, kept);
+    await compare('notes with records, one website', ...notes(visitors[0] ?? [], '/kept'), token, kept);
     const body = call('contact_get', { contact_id: contactId });
     const mcp: Target = { port: OURS, path: '/mcp', body };
     await compare('MCP contact_get', mcp, { port: PEER, path: '/mcp', body }, token);
@@ -216,7 +212,7 @@ async function run(): Promise<void> {
     print(`resident memory after load ${Math.round(gateway.rss())} MB`);
     if (options.scale || options.only === 'retry') await tombstones(store, visitors[0]?.[0] ?? '', print);
     if (options.scale) {
-      await scale(store, print);
+      await scale(store, sizes, print);
       await pulls(store, print);
       await journal(store, print);
       await realtime(store, print);
@@ -230,26 +226,46 @@ async function run(): Promise<void> {
   }
 }
 
-const alone = new Map([
-  ['audit', audit],
-  ['pulls', pulls],
-  ['journal', journal],
-  ['realtime', realtime],
-  ['webhooks', webhooks],
-  ['recall', recall],
-  ['import', importing],
-  ['erasure', erasure],
-  ['console', overview],
-  ['allow', allow],
-  ['approve', approve],
-  ['index', indexes],
-  ['search', search],
-  ['sizes', sizes],
-]).get(options.only ?? '');
-// These two start their own stores.
-if (options.only === 'replica') await replica(print);
-else if (options.only === 'cells') await cells(readLoad(options), print);
-else await (alone ? only(alone) : run());
+type Bench = (store: EmbeddedStore, print: (line: string) => void) => Promise<void>;
+
+const onEmbedded: Readonly<Record<string, Bench>> = {
+  ...{ allow, approve, audit, console: overview, erasure, import: importing, index: indexes, journal, pulls, realtime },
+  ...{ recall, scale: (store) => scale(store, sizes, print), search, sizes: rowSizes, webhooks, workers },
+};
+/** What `--only` runs in place of the comparisons. */
+const alone = new Map<string, () => Promise<void>>([
+  ...Object.entries(onEmbedded).map(([name, bench]) => [name, () => only(bench)] as const),
+  ['cells', () => cells(readLoad(options), print)],
+  ['replica', () => replica(print)],
+  ['retry', run],
+]);
+const names = [...alone.keys()].sort();
+const HELP = `npm run bench -- [options]
+
+Compares the gateway with hand-written peers, in turn, and prints medians and ratios. The ratios hold on other machines
+too, the absolute figures only for this one at this time. Writes a page with plots to dist/bench/report.html.
+Exit code 1: all rounds of a ratio are below those of the last run with --record.
+
+  --only TEXT    only the comparisons with TEXT in their name. These names run nothing else, and only if they are given:
+                 ${names.slice(0, 10).join(', ')},
+                 ${names.slice(10).join(', ')}
+  --sizes LIST   of scale: messages of each website (40000,4000000). 40000000 takes half an hour and 30 GB
+  --scale        adds scale, pulls, journal, realtime and webhooks to the run
+  --table        also prints the rows of the table in docs/benchmarks.md
+  --record       records the ratios in test/bench/recorded.json
+  --organizations LIST, --requests N, --messages N, --growth N
+                 of cells: the load of an organization (docs/scale.md)
+`;
+if (options.help) {
+  process.stdout.write(HELP);
+  process.exit();
+}
+const one = alone.get(options.only ?? '');
+await (one ?? run)();
+if (!one && shots.chosen === 0) {
+  process.stderr.write(`No comparison has "${options.only}" in its name. See npm run bench -- --help.\n`);
+  process.exit(2);
+}
 const report = { machine, date: new Date(), compared, lines };
 if (options.table) process.stdout.write(`\n${tableRows(report)}\n\n`);
 process.stdout.write(`report: ${writeReport(report)}\n`);

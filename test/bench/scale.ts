@@ -1,80 +1,101 @@
 import type { EmbeddedStore } from '../../src/store/embedded/embedded.ts';
 import { issue } from '../support/credentials.ts';
-import { median } from './report.ts';
+import { quantile } from './report.ts';
+import { fill, spelled } from './search.ts';
 import { openCalls, openWorld } from './world.ts';
 
+/** The longest time for one kind of read in one world, in milliseconds. Slow kinds are called less often. */
+const TIME = 4_000;
 const CALLS = 1_000;
-const MESSAGES_PER_CONVERSATION = 20;
+/** Ids that each world has. */
+const SHARED = 1_900;
+
+type Input = Readonly<Record<string, unknown>>;
+type Request = (n: number) => readonly [tool: string, input: Input];
+
+const of =
+  (tool: string, member: string, kind: string): Request =>
+  (n) => [tool, { [member]: `${kind}_1_1_${n}` }];
+const on =
+  (tool: string, more: Input = {}): Request =>
+  () => [tool, { website_id: 'web_1_1', ...more }];
+const find =
+  (query: string, more: Input = {}): Request =>
+  () => ['search', { query: spelled(query), limit: 10, ...more }];
+
+/** The kinds of reads. In the first part, the worlds' answers have the same number of rows. */
+const READS: readonly (readonly [name: string, request: Request])[] = [
+  ['contact_get', of('contact_get', 'contact_id', 'ctc')],
+  ['customer_find by e-mail', (n) => ['customer_find', { email: `p${n}@mail.example` }]],
+  ['conversation', of('conversation', 'conversation_id', 'cnv')],
+  ['conversation_messages', of('conversation_messages', 'conversation_id', 'cnv')],
+  ['conversation_brief', of('conversation_brief', 'conversation_id', 'cnv')],
+  ['visitor', of('visitor', 'visitor_id', 'vis')],
+  ['visitor_notes', of('visitor_notes', 'visitor_id', 'vis')],
+  ['visitor_conversations', of('visitor_conversations', 'visitor_id', 'vis')],
+  ['contacts_list', on('contacts_list')],
+  ['conversations_list', on('conversations_list')],
+  ['the same by status', on('conversations_list', { status: 'snoozed' })],
+  ['the same by team', on('conversations_list', { team_id: 'tem_1_1_1' })],
+  ['the same by change', on('conversations_list', { order: 'updated_asc' })],
+  ['search w1, newest', find('w1', { order: 'newest' })],
+  ['search w100, newest', find('w100', { order: 'newest' })],
+  ['count of 10 days by day', () => ['conversations_count', { website_id: 'web_1_1', group_by: 'day', from: ago(10) }]],
+  // Here the larger world has more to find or to count.
+  ['contacts by a name', (n) => on('contacts_list', { query: spelled(`Person w${n}`) })(n)],
+  ['search w1', find('w1')],
+  ['search w100', find('w100')],
+  ['search w1000', find('w1000')],
+  ['search w10000', find('w10000')],
+  ['search w10000, newest', find('w10000', { order: 'newest' })],
+  ['search w1 w2', find('w1 w2')],
+  ['search, misspelt: w10z00', find('w10z00')],
+  ['count by status', on('conversations_count', { group_by: 'status' })],
+  ['count by team and day', on('conversations_count', { group_by: 'team,day', from: '2026-01-01' })],
+];
+
+const ago = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 
 /**
- * Measures the latency of reads on two websites, one with 40 thousand messages and one with 4 million. One process
- * alternates between the two websites.
+ * Measures the latency of reads, searches and counts on websites of these sizes, in messages. One process alternates
+ * between the websites. Prints the rows of the table in docs/scale.md.
  */
-export async function scale(store: EmbeddedStore, print: (line: string) => void): Promise<void> {
-  const sizes = [40_000, 4_000_000];
-  const worlds = await Promise.all(sizes.map((messages) => world(store, messages)));
-  const site = 1;
-  const list =
-    (more: object = {}, tool = 'conversations_list') =>
-    () =>
-      [tool, { website_id: `web_1_${site}`, ...more }] as const;
-  const of = (tool: string, member: string, kind: string) => (pick: () => number) =>
-    [tool, { [member]: `${kind}_1_${site}_${pick()}` }] as const;
-  const reads: [string, (pick: () => number) => readonly [tool: string, input: Readonly<Record<string, unknown>>]][] = [
-    ['contact_get', of('contact_get', 'contact_id', 'ctc')],
-    ['conversation', of('conversation', 'conversation_id', 'cnv')],
-    ['conversations_list', list()],
-    ['conversations status', list({ status: 'snoozed' })],
-    ['conversations updated', list({ order: 'updated_asc' })],
-    ['conversations team', list({ team_id: `tem_1_${site}_1` })],
-    ['messages', of('conversation_messages', 'conversation_id', 'cnv')],
-    ['contacts prefix', (pick) => list({ query: `Person ${pick()}` }, 'contacts_list')()],
-    ['contacts_list', list({}, 'contacts_list')],
-    ['visitor', of('visitor', 'visitor_id', 'vis')],
-    ['visitor_notes', of('visitor_notes', 'visitor_id', 'vis')],
-    ['visitor_conversations', of('visitor_conversations', 'visitor_id', 'vis')],
-  ];
-  for (const [name, request] of reads) {
+export async function scale(
+  store: Pick<EmbeddedStore, 'host' | 'port'>,
+  sizes: readonly number[],
+  print: (line: string) => void,
+): Promise<void> {
+  const worlds: { call: Awaited<ReturnType<typeof openCalls>>; close(): Promise<void> }[] = [];
+  for (const messages of sizes) {
+    const { db, sql, close } = await openWorld(store, `scale_${messages}`);
+    const began = performance.now();
+    await fill(sql, messages);
+    await sql`INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
+      SELECT 1, 1, n, 'n' || n, n, 'A note', now() FROM generate_series(1, ${SHARED}::integer) n`;
+    print(`${messages} messages, filled in ${Math.round((performance.now() - began) / 1000)} s`);
+    worlds.push({ call: await openCalls(db, (await issue(sql, 1)).token, 0), close });
+  }
+  const heads = sizes.map((messages) => ` ${messages.toLocaleString('en')}, p50 and p99 |`).join('');
+  print(`| ms |${heads} p50, largest against smallest |`);
+  print(`|---|${sizes.map(() => '---:|').join('')}---:|`);
+  for (const [name, request] of READS) {
     const times = worlds.map((): number[] => []);
-    for (let i = 0; i < CALLS; i++) {
+    const spent = worlds.map(() => 0);
+    for (let i = 0; i < CALLS && spent.some((one) => one < TIME); i++) {
       for (const [w, one] of worlds.entries()) {
-        // Use only ids that exist on both websites, so that the reads of both websites visit the same number of rows.
-        const [tool, input] = request(() => 1 + Math.floor(((i * 7919) % 997) * 1.9));
+        if ((spent[w] ?? 0) >= TIME) continue;
+        const asked = request(1 + ((i * 7_919) % SHARED));
         const began = performance.now();
-        await one.call(tool, input);
-        times[w]?.push(performance.now() - began);
+        await one.call(...asked);
+        const took = performance.now() - began;
+        spent[w] = (spent[w] ?? 0) + took;
+        // The first calls of a connection plan their statements.
+        if (i >= 10) times[w]?.push(took);
       }
     }
-    const [small = 0, large = 0] = times.map(median);
-    print(
-      `${name.padEnd(24)} ${small.toFixed(2)} ms at 40,000 messages  ${large.toFixed(2)} ms at 4,000,000  ratio ${(large / small).toFixed(2)}`,
-    );
+    const at = (w: number, part: number): number => quantile(times[w] ?? [], part);
+    const cells = worlds.map((_, w) => ` ${at(w, 0.5).toFixed(2)}, ${at(w, 0.99).toFixed(2)} |`).join('');
+    print(`| ${name} |${cells} ${(at(sizes.length - 1, 0.5) / at(0, 0.5)).toFixed(2)} |`);
   }
   for (const one of worlds) await one.close();
-}
-
-async function world(store: EmbeddedStore, messages: number) {
-  const { db, sql, close } = await openWorld(store, `scale_${messages}`);
-  const conversations = messages / MESSAGES_PER_CONVERSATION;
-  await sql.unsafe(`
-    ALTER TABLE platform.message DISABLE TRIGGER USER;
-    INSERT INTO platform.organization (external_id, name) VALUES ('scale', 'Scale');
-    INSERT INTO platform.website VALUES (1, 1, 's', 'Site', 'UTC');
-    INSERT INTO platform.team SELECT 1, 1, t, 't' || t, 'Team ' || t FROM generate_series(1, 50) t;
-    CREATE TEMP TABLE c AS SELECT 1 AS site, n AS id, n FROM generate_series(1, ${conversations}) n;
-    INSERT INTO platform.contact (tenant, site, id, external_id, name, email, created_at)
-      SELECT 1, site, id, 'c' || n, 'Person ' || id, 'p' || n || '@mail.example', now() FROM c;
-    INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) SELECT 1, site, id, 'v' || n, now() FROM c;
-    INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, team_id, status, platform, subject, created_at, updated_at)
-      SELECT 1, site, id, 'k' || n, id, 1 + id % 50, (ARRAY['unassigned','assigned','pending','snoozed','closed'])[1 + id % 5], 'chat',
-             'Subject ' || id, now() - id * interval '1 minute', now() - id * interval '30 seconds' FROM c;
-    INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at) SELECT 1, site, id, 'n' || n, id, 'A note', now() FROM c;
-    INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
-      SELECT 1, site, (c.id - 1) * ${MESSAGES_PER_CONVERSATION} + m, n || '-' || m, c.id, 'visitor', 'public', 'text',
-             'A message of ordinary length, number ' || m || ', in conversation ' || c.id || '.', now()
-        FROM c, generate_series(1, ${MESSAGES_PER_CONVERSATION}) m;
-    DROP TABLE c;
-    ALTER TABLE platform.message ENABLE TRIGGER USER;`);
-  await sql`VACUUM ANALYZE`;
-  return { call: await openCalls(db, (await issue(sql, 1)).token), close };
 }

@@ -35,11 +35,12 @@ export async function shoot(
   { port, path, body, writes, installations, authorizations, headers }: Target,
   token: string,
   seconds: number,
+  connections = CONNECTIONS,
 ): Promise<Shot> {
   const mcp = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const result = await autocannon({
     url: `http://127.0.0.1:${port}${path}`,
-    connections: CONNECTIONS,
+    connections,
     duration: seconds,
     headers: { authorization: `Bearer ${token}`, ...(body !== undefined && mcp), ...headers },
     ...(body !== undefined && { method: 'POST', body }),
@@ -96,13 +97,20 @@ interface Shots {
   compare(name: string, ours: Target, other: Target, token: string, against?: string): Promise<void>;
   /** Prints the rate of the gateway alone. */
   measure(name: string, target: Target): Promise<void>;
+  /** How many names contain `only`. */
+  readonly chosen: number;
 }
 
 /** Shoots at targets whose names contain `only`, and adds each comparison to `compared`. */
 export function openShots(only: string, compared: Compared[], print: (line: string) => void): Shots {
+  let chosen = 0;
   return {
+    get chosen() {
+      return chosen;
+    },
     async compare(name, target, other, token, against) {
       if (!name.includes(only)) return;
+      chosen++;
       const [ours, peer]: [Shot[], Shot[]] = [[], []];
       await shoot(target, token, 1);
       await shoot(other, token, 1);
@@ -126,6 +134,7 @@ export function openShots(only: string, compared: Compared[], print: (line: stri
     },
     async measure(name, target) {
       if (!name.includes(only)) return;
+      chosen++;
       const shots: Shot[] = [];
       await shoot(target, '', 1);
       for (let round = 0; round < ROUNDS; round++) shots.push(await shoot(target, '', SECONDS));
