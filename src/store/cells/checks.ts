@@ -236,7 +236,7 @@ export async function mustFit({ source, target, tenant, sameKey }: MoveSides): P
   requireAll(targetNeeds(there), AT_TARGET);
 }
 
-/** Refuses an organization that the target has already, or whose names another one there has. */
+/** Refuses an organization that is in the target already, and one whose names another organization has there. */
 export async function mustBeFree(source: Database, target: Database, tenant: string): Promise<void> {
   const [own] = await source.query<{ external: string; id: string }>(
     sql`SELECT external_id AS external, public_id AS id FROM platform.organization WHERE tenant = ${tenant}`,

@@ -159,7 +159,7 @@ const CASES: [string, Fault, number, string][] = [
   ['silence', { kind: 'hang' }, 409, 'outcome_unknown'],
   ['an answer after the timeout', { kind: 'late', ms: SENDING + 500 }, 409, 'outcome_unknown'],
 ];
-/** The faults after which the effect is there. */
+/** Faults of an answer whose write Chatwoot has made. */
 const EFFECTIVE = [
   'a reset after the effect',
   'no JSON',

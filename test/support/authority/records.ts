@@ -75,7 +75,7 @@ export const INTERNAL = {
   scopes: ['internal_notes_read'],
   flags: ['internal_notes'],
 } as const;
-/** For an operation that a caller without the grants for messages can call. */
+/** What internal messages need of an operation that itself needs no grant for messages. */
 export const INTERNAL_MESSAGES = {
   ...INTERNAL,
   scopes: ['message_content_read', 'contact_read_pii', ...INTERNAL.scopes],
