@@ -82,9 +82,7 @@ export const CustomerSchema = named(
         .int()
         .min(0)
         .nullable()
-        .describe(
-          'Other people on the granted websites with the same name, at most 100. Null without a name. Inexact for a name of thousands.',
-        ),
+        .describe('Other people on the granted websites with the same name, at most 100. Null without a name.'),
     ),
   }),
 );

