@@ -19,8 +19,10 @@ const HASH = 32;
  * requests need the rest of the machine.
  */
 const AT_ONCE = 2;
-/** The largest number of hashes that wait to be computed. With this number, a hash waits at most 3 s. */
+/** The largest number of hashes that wait to be computed. With this number, a hash waits for about 3 s. */
 const WAITING = 16;
+/** Milliseconds that a hash waits on a busy machine. After 20 s without traffic, the connection would end without an answer. */
+const PATIENCE = 10_000;
 const RETRY_AFTER = 3;
 
 interface Parts {
@@ -91,7 +93,9 @@ function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, sourc
     new Promise((resolve, reject) => {
       scrypt(password.normalize('NFKC'), salt, HASH, options, (error, key) => (error ? reject(error) : resolve(key)));
     });
-  return hashing.run(source, work).catch((error: unknown) => {
-    throw error instanceof QueueFull ? new Failure('service_unavailable', { retryAfter: RETRY_AFTER }) : error;
+  const until = performance.now() + PATIENCE;
+  return hashing.run(source, work, { isWanted: () => performance.now() < until }).catch((error: unknown) => {
+    const refused = error instanceof QueueFull || error instanceof Failure;
+    throw refused ? new Failure('service_unavailable', { retryAfter: RETRY_AFTER }) : error;
   });
 }

@@ -1,6 +1,6 @@
 import { scrypt as derive } from 'node:crypto';
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { newId } from '../../src/auth/issue.ts';
 import { hashPassword, isPassword, verifyPassword } from '../../src/auth/passwords.ts';
 import { emailOf, type SignedIn, signIn, signInWith, signOut } from '../../src/auth/sign-in.ts';
@@ -285,6 +285,27 @@ describe('sign-in', () => {
 
 describe('RL-03 throttle of failed sign-ins', () => {
   cheaply();
+
+  test('a check that has waited for ten seconds is refused in words, and hashes nothing', async () => {
+    Object.assign(work, { costs: [] });
+    let release: () => void = () => undefined;
+    work.until = new Promise((resolve) => {
+      release = resolve;
+    });
+    const running = ['a', 'b'].map((source) => verifyPassword(WRONG, null, source));
+    const waiting = ['c', 'd'].map((source) => verifyPassword(WRONG, null, source).catch((error: unknown) => error));
+    const later = performance.now() + 10_001;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => later);
+    try {
+      release();
+      expect(await Promise.all(running)).toEqual([false, false]);
+      const refusal = { code: 'service_unavailable', details: { retryAfter: 3 } };
+      expect(await Promise.all(waiting)).toMatchObject([refusal, refusal]);
+      expect(work.costs).toHaveLength(2);
+    } finally {
+      clock.mockRestore();
+    }
+  });
 
   /** Makes the recorded failures older by this many seconds. */
   const pass = (seconds: number) =>
