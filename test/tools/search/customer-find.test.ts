@@ -229,6 +229,16 @@ describe('customer_find', () => {
     await sql`DELETE FROM platform.contact WHERE tenant = 1 AND id BETWEEN 910001 AND 910003`;
   });
 
+  it('finds the one of the same name among thousands who share a word', async () => {
+    const { sql } = gateway.database;
+    await sql`
+      INSERT INTO platform.contact (tenant, site, id, external_id, name, created_at)
+      SELECT 1, 2, 920000 + n, 'visitor-' || n, 'Visitor ' || CASE n WHEN 2500 THEN 1 ELSE n END, now() FROM generate_series(1, 2500) n`;
+    const { body } = await find({ external_id: 'visitor-1' });
+    expect(body.data.customers[0]).toMatchObject({ same_name: 1 });
+    await sql`DELETE FROM platform.contact WHERE tenant = 1 AND id BETWEEN 920001 AND 922500`;
+  });
+
   it('tells the history as the other operations tell it', async () => {
     const [row] = await gateway.database.sql<{ email: string; id: string }[]>`
       SELECT ct.email, ct.id FROM platform.contact ct JOIN platform.conversation_contact k USING (tenant, site)
