@@ -33,6 +33,15 @@ const FEW = 4;
 /** Records that are made in one turn of the event loop, about 0.5 ms. */
 const TURN = 100;
 
+/** Lets requests run between the records of a batch. */
+export class Turns {
+  #made = 0;
+  /** Called after each record. A promise where the next record belongs to another turn. */
+  next(): Promise<void> | undefined {
+    return ++this.#made % TURN === 0 ? setImmediate() : undefined;
+  }
+}
+
 /**
  * Puts calls of one caller, client, network, surface and second together. Calls without a credential and calls of writes
  * stay alone. The groups are in the order of their first calls.
@@ -104,12 +113,13 @@ interface Mention {
   last: number;
 }
 
-/** Makes the block of a group, and adds its records to the sums and its targets to `named`. Requests run meanwhile. */
+/** Makes the block of a group, and adds its records to the sums and its targets to `named`. */
 export async function blockOf(
   group: CallGroup,
   recorder: Recorder,
   sums: Sums,
   named: Named,
+  turns: Turns,
 ): Promise<UnsealedBlock | undefined> {
   const [first] = group.calls;
   if (!first) return undefined;
@@ -133,13 +143,14 @@ export async function blockOf(
   const mentions = new Map<string, Mention>();
   let records = '{';
   for (let i = 0; i < group.calls.length; i++) {
-    if (i % TURN === TURN - 1) await setImmediate();
     const call = group.calls[i] ?? first;
     const ms = group.ms[i] ?? 0;
     const duration = durationOf(call.ms);
     records += `${i === 0 ? '' : ','}${auditEntry(ms, call, duration, recorder.inputOf(call))}`;
     sums.add(of, call.report, duration);
     mention(mentions, call, ms);
+    const turn = turns.next();
+    if (turn) await turn;
   }
   for (const [target, one] of mentions) {
     named.block.push(of.id);

@@ -4,7 +4,7 @@ import { type AuditBatch, appendAudit, type ChainHead, isBadRecord, isSealedElse
 import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { blockOf, blockText, groupsOf, isBlock, Named } from './blocks.ts';
+import { blockOf, blockText, groupsOf, isBlock, Named, Turns } from './blocks.ts';
 import { chained, START } from './chain.ts';
 import { mayBeSealed } from './mark.ts';
 import type { Queue } from './queue.ts';
@@ -164,16 +164,19 @@ export class ChainWriter {
       return { writer, seq, kid, previous: end.digest, digest };
     };
     const [records, blocks, named, sums] = [[] as string[], [] as object[], new Named(), new Sums()]; // filled below
+    const turns = new Turns();
     for (const group of groupsOf(calls, this.#offset)) {
-      const block = isBlock(group) ? await blockOf(group, recorder, sums, named) : undefined;
+      const block = isBlock(group) ? await blockOf(group, recorder, sums, named, turns) : undefined;
       if (block) blocks.push({ ...block, ...placeOf(block.time, blockText(block), block.calls) });
       else
-        group.calls.forEach((call, i) => {
+        for (const [i, call] of group.calls.entries()) {
           const record = recorder.recordOf(call, group.second + (group.ms[i] ?? 0));
           const members = auditMembers(record);
           records.push(auditRow(members, placeOf(record.time ?? '', members)));
           sums.add(record, record, record.duration_ms ?? 0);
-        });
+          const turn = turns.next();
+          if (turn) await turn;
+        }
     }
     const seals = written.map((row) => ({ time: row.time, id: row.id, ...placeOf(row.time, auditMembers(row)) }));
     for (const row of written) sums.add(row, row, row.duration_ms);

@@ -21,7 +21,10 @@ const HASH = 32;
 const AT_ONCE = 2;
 /** The largest number of hashes that wait to be computed. With this number, a hash waits for about 3 s. */
 const WAITING = 16;
-/** Milliseconds that a hash waits on a busy machine. After 20 s without traffic, the connection would end without an answer. */
+/**
+ * Milliseconds after which the hashes of an attempt begin no more. After 20 s without traffic, the connection would end
+ * without an answer.
+ */
 const PATIENCE = 10_000;
 const RETRY_AFTER = 3;
 
@@ -50,21 +53,29 @@ export function isPassword(password: string): boolean {
  */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT);
-  const hash = await derive(password, { ...COST, salt }, OPERATOR);
+  const hash = await derive(password, { ...COST, salt }, OPERATOR, patience());
   return `$scrypt$ln=${COST.ln},r=${COST.r},p=${COST.p}$${b64(salt)}$${b64(hash)}`;
 }
 
 /** This dummy replaces the hash of a person without a password. So the refusal takes as long as every other refusal. */
 const DUMMY: Parts = { ...COST, salt: Buffer.alloc(SALT, 'nobody'), hash: Buffer.alloc(HASH, 'nobody') };
 
+/** The time, as performance.now() tells it, until which the hashes of an attempt that begins now can begin. */
+export const patience = (): number => performance.now() + PATIENCE;
+
 /**
  * True when the password matches the stored hash `phc`. If `phc` is null, the result is false after the same amount of
- * work. Throws `service_unavailable` if too many hashes wait.
+ * work. Throws `service_unavailable` if too many hashes wait, or if this one has not begun before `until`.
  */
-export async function verifyPassword(password: string, phc: string | null, source = OPERATOR): Promise<boolean> {
+export async function verifyPassword(
+  password: string,
+  phc: string | null,
+  source = OPERATOR,
+  until = patience(),
+): Promise<boolean> {
   const stored = phc === null ? undefined : parse(phc);
   const { hash } = stored ?? DUMMY;
-  const equal = timingSafeEqual(await derive(password, stored ?? DUMMY, source), hash);
+  const equal = timingSafeEqual(await derive(password, stored ?? DUMMY, source, until), hash);
   return equal && stored !== undefined;
 }
 
@@ -84,7 +95,12 @@ function parse(phc: string): Parts | undefined {
 
 const b64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
 
-function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, source: string): Promise<Buffer> {
+function derive(
+  password: string,
+  { ln, r, p, salt }: Omit<Parts, 'hash'>,
+  source: string,
+  until: number,
+): Promise<Buffer> {
   const N = 2 ** ln;
   // By default, scrypt in node:crypto may use 32 MiB. The parameters above need 32 MiB and some overhead, so the limit
   // is doubled.
@@ -93,7 +109,6 @@ function derive(password: string, { ln, r, p, salt }: Omit<Parts, 'hash'>, sourc
     new Promise((resolve, reject) => {
       scrypt(password.normalize('NFKC'), salt, HASH, options, (error, key) => (error ? reject(error) : resolve(key)));
     });
-  const until = performance.now() + PATIENCE;
   return hashing.run(source, work, { isWanted: () => performance.now() < until }).catch((error: unknown) => {
     const refused = error instanceof QueueFull || error instanceof Failure;
     throw refused ? new Failure('service_unavailable', { retryAfter: RETRY_AFTER }) : error;

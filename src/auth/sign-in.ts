@@ -13,7 +13,7 @@ import {
   type SignInLimits,
 } from '../store/sign-in/sessions.ts';
 import { forgetMemberships, openMemberships } from './memberships.ts';
-import { verifyPassword } from './passwords.ts';
+import { patience, verifyPassword } from './passwords.ts';
 import { digestOf, newSecret } from './tokens.ts';
 
 /** The lifetime of a session in seconds. In this time, a person can read two consent pages, one after the other. */
@@ -63,7 +63,8 @@ const ANY = 'any';
  * address, whatever organizations know the address. If the password is right in several organizations, the person
  * chooses among these organizations.
  *
- * Throws `service_unavailable` if too many passwords wait to be checked. Then the attempt does not count as a failure.
+ * Throws `service_unavailable` if too many passwords wait to be checked. Then the attempt counts as a failure only if the
+ * password was wrong for one of the people already. Otherwise a busy gateway would allow guesses without limit.
  */
 export async function signIn(
   db: Database,
@@ -85,7 +86,9 @@ export async function signIn(
   const recorded = await beginSignIn(db, { source, account: accountOf(tenant ?? ANY, email) }, LIMITS);
   if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
   const most = tenant === null ? VERIFICATIONS : 1;
+  const until = patience();
   let named: readonly NamedPerson[] = [];
+  let wrong = false;
   const open = async (): Promise<Session | { readonly movedTo: string } | undefined> => {
     const candidates = await findCandidates(db, { tenant, email, organization, most, approvers });
     named = candidates;
@@ -93,8 +96,9 @@ export async function signIn(
     for (let n = 0; n < most; n++) {
       const candidate = candidates[n];
       if (!candidate && right.length > 0) break;
-      const matches = await verifyPassword(password, candidate?.password ?? null, source);
+      const matches = await verifyPassword(password, candidate?.password ?? null, source, until);
       if (candidate && matches) right.push(candidate);
+      wrong = right.length === 0;
     }
     const opened = await openFor(
       db,
@@ -103,7 +107,11 @@ export async function signIn(
     const movedTo = right.find(({ moved_to }) => moved_to !== null)?.moved_to ?? undefined;
     return opened ?? (movedTo === undefined ? undefined : { movedTo });
   };
-  const session = await open().catch((error: unknown) => withdraw(db, recorded, error));
+  const session = await open().catch((error: unknown) => {
+    if (!wrong) return withdraw(db, recorded, error);
+    attempt.refused?.(named);
+    throw error;
+  });
   if (session === undefined) {
     attempt.refused?.(named);
     return { refused: 'credentials' };

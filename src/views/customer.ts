@@ -82,7 +82,9 @@ export const CustomerSchema = named(
         .int()
         .min(0)
         .nullable()
-        .describe('Other people on the granted websites with the same name, at most 100. Null without a name.'),
+        .describe(
+          'Other people on the granted websites with the same name, at most 100. Null without a name, and while an upgraded store builds an index.',
+        ),
     ),
   }),
 );

@@ -286,6 +286,25 @@ describe('sign-in', () => {
 describe('RL-03 throttle of failed sign-ins', () => {
   cheaply();
 
+  test('a wrong password counts, also where the checks of the other people did not begin in time', async () => {
+    await person('ada@example.org');
+    Object.assign(work, { costs: [] });
+    const named: unknown[] = [];
+    const now = performance.now.bind(performance);
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + (work.costs.length > 0 ? 10_001 : 0));
+    try {
+      const asked = { tenant: null, email: 'ada@example.org', password: WRONG, source: 's' };
+      await expect(
+        signIn(database.db, { ...asked, refused: (people) => void named.push(...people) }),
+      ).rejects.toMatchObject({ code: 'service_unavailable' });
+    } finally {
+      clock.mockRestore();
+    }
+    expect(work.costs).toHaveLength(1);
+    expect(await failures()).toBe(1);
+    expect(named).toHaveLength(1);
+  });
+
   test('a check that has waited for ten seconds is refused in words, and hashes nothing', async () => {
     Object.assign(work, { costs: [] });
     let release: () => void = () => undefined;

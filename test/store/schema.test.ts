@@ -50,8 +50,8 @@ const SHOWN = [
   ['ALTER FUNCTION gateway.lock_tasks SECURITY DEFINER', ' SECURITY DEFINER\n'],
   ['ALTER FUNCTION gateway.lock_tasks SET work_mem = 1000', ` SET work_mem TO '1000'\n`],
   [
-    'CREATE OR REPLACE VIEW gateway.missing_index AS SELECT name, relation, definition FROM gateway.wanted_index',
-    'CREATE VIEW gateway.missing_index AS\n SELECT name,\n',
+    'CREATE OR REPLACE VIEW gateway.unbuilt_index AS SELECT name, relation, definition, searched FROM gateway.wanted_index',
+    'CREATE VIEW gateway.unbuilt_index AS\n SELECT name,\n',
   ],
   ['CREATE INDEX planted ON gateway.app (name) WITH (fillfactor = 62)', `(name) WITH (fillfactor='62')`],
   [`CREATE TYPE gateway.planted AS ENUM ('a', 'b')`, `gateway.planted e 'a', 'b'`],

@@ -98,6 +98,11 @@ const HISTORY = raw(`
             ORDER BY c.created_at DESC, c.id DESC LIMIT ${LAST}) l) AS last`);
 const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last');
 
+/** False while an upgraded store builds the index. A count without it would read all contacts of a website. */
+const NAMED_BY_INDEX = raw(
+  `(SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass('platform.contact_name_folded'))`,
+);
+
 /**
  * Other contacts of the granted websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. By the index
  * of words, a look-up took 261 ms among four million people who share a word, such as "Visitor". By the index of names it
@@ -109,7 +114,7 @@ const sameOnes = (tenant: string, sites: readonly string[]): Fragment => sql`
       SELECT FROM platform.contact s
        WHERE s.tenant = ${tenant} AND s.site = ANY(${sites}::bigint[]) AND NOT s.deleted AND (s.site, s.id) <> (ct.site, ct.id)
          AND (${sameNumber('s.mobile')} OR ${sameNumber('s.phone')}) LIMIT ${MOST_SAME}) o)::integer END AS same_number,
-  CASE WHEN platform.name_query(0, 0, ct.name) IS NOT NULL THEN (
+  CASE WHEN platform.name_query(0, 0, ct.name) IS NOT NULL AND ${NAMED_BY_INDEX} THEN (
     SELECT count(*) FROM (
       SELECT FROM unnest(${sites}::bigint[]) AS w (site)
        CROSS JOIN LATERAL (

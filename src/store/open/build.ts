@@ -79,7 +79,7 @@ async function buildNext(db: Database, stop: AbortSignal, log: BuildOptions['log
     }
   }
   const [next] = await db.query<MissingIndex>(
-    sql`SELECT name, relation, definition FROM gateway.missing_index LIMIT 1`,
+    sql`SELECT name, relation, definition FROM gateway.unbuilt_index LIMIT 1`,
   );
   if (!next || stop.aborted) return;
   const { name, relation, definition } = next;
@@ -88,13 +88,15 @@ async function buildNext(db: Database, stop: AbortSignal, log: BuildOptions['log
   // they are safe in SQL.
   await db.script(`DROP INDEX CONCURRENTLY IF EXISTS ${schema}.${name}`);
   await db.script(`CREATE INDEX CONCURRENTLY ${name} ON ${relation} ${definition}`);
+  // An expression has statistics only after ANALYZE.
+  await db.script(`ANALYZE ${relation}`);
   log(`built the index ${name}`);
 }
 
 /** Counts the tables and indexes that the search waits for. */
 export async function missingIndexes(db: Database): Promise<number> {
   const [row] = await db.query<{ count: number }>(
-    sql`SELECT ((SELECT count(*) FROM gateway.missing_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS count`,
+    sql`SELECT ((SELECT count(*) FROM gateway.unbuilt_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS count`,
   );
   return row?.count ?? 0;
 }

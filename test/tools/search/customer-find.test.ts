@@ -229,13 +229,22 @@ describe('customer_find', () => {
     await sql`DELETE FROM platform.contact WHERE tenant = 1 AND id BETWEEN 910001 AND 910003`;
   });
 
-  it('finds the one of the same name among thousands who share a word', async () => {
+  it('finds those of the same name among thousands who share a word, and waits for no index', async () => {
     const { sql } = gateway.database;
     await sql`
       INSERT INTO platform.contact (tenant, site, id, external_id, name, created_at)
-      SELECT 1, 2, 920000 + n, 'visitor-' || n, 'Visitor ' || CASE n WHEN 2500 THEN 1 ELSE n END, now() FROM generate_series(1, 2500) n`;
-    const { body } = await find({ external_id: 'visitor-1' });
-    expect(body.data.customers[0]).toMatchObject({ same_name: 1 });
+      SELECT 1, 2, 920000 + n, 'visitor-' || n, 'Visitor ' || CASE n WHEN 2500 THEN 7 ELSE n END, now() FROM generate_series(1, 2500) n`;
+    await sql`UPDATE platform.contact SET name = 'VISITOR 7' WHERE tenant = 1 AND site = 2 AND id = 922400`;
+    const same = async (): Promise<number | null> => {
+      const { body } = await find({ external_id: 'visitor-7' });
+      return body.data.customers[0].same_name;
+    };
+    expect(await same()).toBe(2);
+    const built = (valid: boolean) =>
+      sql`UPDATE pg_index SET indisvalid = ${valid} WHERE indexrelid = 'platform.contact_name_folded'::regclass`;
+    await built(false);
+    expect(await same()).toBeNull();
+    await built(true);
     await sql`DELETE FROM platform.contact WHERE tenant = 1 AND id BETWEEN 920001 AND 922500`;
   });
 
