@@ -28,7 +28,7 @@ import { recall } from './recall.ts';
 import { judge, record } from './recorded.ts';
 import { replica } from './replica.ts';
 import { type Compared, median, tableRows, writeReport } from './report.ts';
-import { scale } from './scale.ts';
+import { LEAST_SIZE, scale } from './scale.ts';
 import { search } from './search.ts';
 import { CONNECTIONS, openShots, type Target } from './shots.ts';
 import { sizes as rowSizes } from './sizes.ts';
@@ -53,6 +53,12 @@ const { values: options } = parseArgs({
   },
 });
 const sizes = options.sizes.split(',').map(Number);
+if (!sizes.every((size) => size >= LEAST_SIZE)) {
+  process.stderr.write(
+    `--sizes ${options.sizes}: expected numbers of messages from ${LEAST_SIZE} on, with commas between them.\n`,
+  );
+  process.exit(2);
+}
 const main = fileURLToPath(new URL('dist/src/main.js', packageRoot));
 const peerScript = fileURLToPath(new URL('dist/test/bench/peer.js', packageRoot));
 const northwind = fileURLToPath(new URL('../shared/data/northwind-dev.ndjson', packageRoot));
@@ -164,7 +170,7 @@ async function run(): Promise<void> {
       };
       return [to(OURS, '/api/v1'), to(PEER, peer)];
     };
-    const kept = 'the same records in one statement';
+    const kept = 'similar records in one statement';
     await compare('notes, eight websites', ...notes(visitors.flat()), token);
     await compare('notes, one website', ...notes(visitors[0] ?? []), token);
     await compare('notes with records, eight websites', ...notes(visitors.flat(), '/kept'), token, kept);
@@ -246,11 +252,11 @@ Compares the gateway with hand-written peers, in turn, and prints medians and ra
 too, the absolute figures only for this one at this time. Writes a page with plots to dist/bench/report.html.
 Exit code 1: all rounds of a ratio are below those of the last run with --record.
 
-  --only TEXT    only the comparisons with TEXT in their name. These names run nothing else, and only if they are given:
+  --only TEXT    only the comparisons with TEXT in their name. These names run nothing else:
                  ${names.slice(0, 10).join(', ')},
                  ${names.slice(10).join(', ')}
   --sizes LIST   of scale: messages of each website (40000,4000000). 40000000 takes half an hour and 30 GB
-  --scale        adds scale, pulls, journal, realtime and webhooks to the run
+  --scale        adds scale, pulls, journal, realtime and webhooks to the comparisons, beside the servers that these use
   --table        also prints the rows of the table in docs/benchmarks.md
   --record       records the ratios in test/bench/recorded.json
   --organizations LIST, --requests N, --messages N, --growth N

@@ -12,6 +12,8 @@ const LEAST = 10;
 const WARM = 3;
 /** Ids that each world has. */
 const SHARED = 1_900;
+/** Messages of the smallest world. */
+export const LEAST_SIZE = 20_000;
 
 type Input = Readonly<Record<string, unknown>>;
 type Request = (n: number) => readonly [tool: string, input: Input];

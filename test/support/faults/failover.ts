@@ -285,6 +285,7 @@ export class Load {
           this.wrong.add(`two tasks for the message ${messageId}`);
         this.tasks.set(messageId, task.id);
         expires = Date.parse(task.metadata.expires_at);
+        if (Number.isNaN(expires)) this.wrong.add(`no end of the life of the task of ${messageId}`);
         if (/COMPLETED|FAILED/.test(task.status.state)) return;
       }
       await pause(200);
