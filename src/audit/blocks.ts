@@ -31,14 +31,14 @@ export class Named {
 /** A smaller group becomes rows of gateway.audit, which then cost about the same. */
 const FEW = 4;
 /** Records that are made in one turn of the event loop, about 0.5 ms. */
-const TURN = 100;
+const SLICE = 100;
 
 /** Lets requests run between the records of a batch. */
-export class Turns {
+export class Slices {
   #made = 0;
   /** Called after each record. A promise where the next record belongs to another turn. */
   next(): Promise<void> | undefined {
-    return ++this.#made % TURN === 0 ? setImmediate() : undefined;
+    return ++this.#made % SLICE === 0 ? setImmediate() : undefined;
   }
 }
 
@@ -119,7 +119,7 @@ export async function blockOf(
   recorder: Recorder,
   sums: Sums,
   named: Named,
-  turns: Turns,
+  slices: Slices,
 ): Promise<UnsealedBlock | undefined> {
   const [first] = group.calls;
   if (!first) return undefined;
@@ -149,7 +149,7 @@ export async function blockOf(
     records += `${i === 0 ? '' : ','}${auditEntry(ms, call, duration, recorder.inputOf(call))}`;
     sums.add(of, call.report, duration);
     mention(mentions, call, ms);
-    const turn = turns.next();
+    const turn = slices.next();
     if (turn) await turn;
   }
   for (const [target, one] of mentions) {

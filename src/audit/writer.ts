@@ -4,7 +4,7 @@ import { type AuditBatch, appendAudit, type ChainHead, isBadRecord, isSealedElse
 import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
-import { blockOf, blockText, groupsOf, isBlock, Named, Turns } from './blocks.ts';
+import { blockOf, blockText, groupsOf, isBlock, Named, Slices } from './blocks.ts';
 import { chained, START } from './chain.ts';
 import { mayBeSealed } from './mark.ts';
 import type { Queue } from './queue.ts';
@@ -164,9 +164,9 @@ export class ChainWriter {
       return { writer, seq, kid, previous: end.digest, digest };
     };
     const [records, blocks, named, sums] = [[] as string[], [] as object[], new Named(), new Sums()]; // filled below
-    const turns = new Turns();
+    const slices = new Slices();
     for (const group of groupsOf(calls, this.#offset)) {
-      const block = isBlock(group) ? await blockOf(group, recorder, sums, named, turns) : undefined;
+      const block = isBlock(group) ? await blockOf(group, recorder, sums, named, slices) : undefined;
       if (block) blocks.push({ ...block, ...placeOf(block.time, blockText(block), block.calls) });
       else
         for (const [i, call] of group.calls.entries()) {
@@ -174,7 +174,7 @@ export class ChainWriter {
           const members = auditMembers(record);
           records.push(auditRow(members, placeOf(record.time ?? '', members)));
           sums.add(record, record, record.duration_ms ?? 0);
-          const turn = turns.next();
+          const turn = slices.next();
           if (turn) await turn;
         }
     }
