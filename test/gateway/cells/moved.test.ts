@@ -219,6 +219,10 @@ describe('a moved organization', () => {
     const running = run(database, [receiver]);
     await tell(database, 1);
     await until(() => receiver.got.length === 1);
+    // The store learns of the answer a moment later.
+    await expect
+      .poll(() => sql`SELECT FROM gateway.webhook_delivery WHERE status = 'pending'`, { interval: 20 })
+      .toHaveLength(0);
     await sql`UPDATE platform.organization SET keep_messages_days = 1 WHERE external_id = 'larkspur'`;
     await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, fingerprint, outcome, created_at)
       VALUES (${`op_${'f'.repeat(64)}`}, ${credential}, 1, 1, 1, 'visitor_note_add', 'acknowledged', ${Buffer.alloc(32)}, '{}', now() - interval '2 days')`;
