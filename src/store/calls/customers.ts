@@ -99,9 +99,7 @@ const HISTORY = raw(`
 const NO_HISTORY = raw('NULL AS visitors, NULL AS conversations, NULL AS last');
 
 /** False while an upgraded store builds the index. A count without it would read all contacts of a website. */
-const NAMED_BY_INDEX = raw(
-  `(SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid = to_regclass('platform.contact_name_folded'))`,
-);
+const NAMED_BY_INDEX = raw(`(SELECT gateway.index_built('contact_name_folded'))`);
 
 /**
  * Other contacts of the granted websites with the number or the name of contact \`ct\`, counted up to MOST_SAME. By the index
