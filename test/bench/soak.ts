@@ -26,6 +26,8 @@ const BOUNDS = { errors: 0, readsP99: 100, writesP99: 250, descriptors: 16 };
 /** Megabytes a minute. In a short run, one garbage collection more or less decides the slope. */
 const SLOPE = { short: 1, long: 0.1 };
 const LONG_MINUTES = 30;
+/** Steps that may wait. A program with millions of them ends for want of memory. */
+const BEHIND = 100_000;
 /** Milliseconds after which other sockets take over, because a session lasts an hour. */
 const SESSION = 50 * 60_000;
 const PORT = 8794;
@@ -230,6 +232,10 @@ async function paced(mix: readonly Step[], { rate, seconds }: { rate: number; se
   const under = new Set<Promise<void>>();
   for (let n = 0; n < rate * seconds; ) {
     const elapsed = performance.now() - began;
+    if (under.size > BEHIND)
+      throw new Error(
+        `${under.size} steps wait after ${Math.round(elapsed / 60_000)} minutes: the machine is busy with other work`,
+      );
     for (; n < (elapsed / 1_000) * rate; n++) {
       const step = mix[n % mix.length];
       if (!step) continue;
