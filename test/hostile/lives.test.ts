@@ -132,7 +132,9 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
       seen.push(...(await live(generator(Math.floor(random() * 2 ** 31)))));
     }
   };
+  const began = performance.now();
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  const took = performance.now() - began;
   await served.quiet(120);
   const requests = () => served.lines().filter(({ msg, operation }) => msg === 'request' && operation !== 'metrics');
   const counted = async (): Promise<number> =>
@@ -161,8 +163,8 @@ it(`after ${LIVES} lives of connections the budgets are empty and the books agre
   expect(seen.filter(({ id, status }) => byId.get(id)?.status !== status)).toEqual([]);
   expect(done.map(({ operation_id }) => operation_id).sort()).toHaveLength(written?.notes ?? -1);
   expect(lines.filter(({ operation }) => operation === 'visitor_note_add')).toHaveLength(audited.length);
-  // A floor: on a busy machine, more clients leave before their answer comes.
-  expect(seen.length).toBeGreaterThan(LIVES / 5);
+  // On a busy machine, more clients leave before their answer comes. A life takes 4 ms on a quiet one (29 November 2026).
+  expect(seen.length).toBeGreaterThan(took < 8 * LIVES ? LIVES / 2 : LIVES / 5);
   expect(unfinished).toBeGreaterThan(LIVES / 50);
   expect(written?.notes).toBeGreaterThan(LIVES / 50);
   expect(lines.filter(({ status }) => status >= 500)).toEqual([]);
