@@ -11,6 +11,7 @@ import {
   searchAudit,
 } from '../../src/store/administration/audit-records.ts';
 import type { AuditRow } from '../../src/store/calls/audit-records.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { auditOf, forgetAudit } from '../support/audit.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
@@ -63,6 +64,33 @@ describe('what a process appends', () => {
     for (let i = 0; i < 5; i++) add(trail, {}, { organizationId: 'org_1', personId: 'prs_1' });
     await trail.stop();
   };
+
+  it.each([
+    ['one caller', () => 'crd_1'],
+    ['many callers', (i: number) => `crd_${i}`],
+  ])('of %s are made in slices, and requests run in between', async (_, credentialId) => {
+    const db = database.db;
+    let turns = 0;
+    let before: number | undefined;
+    const count = (): void => {
+      turns++;
+      if (before === undefined) setImmediate(count);
+    };
+    const watched: Database = {
+      ...db,
+      query: (statement) => {
+        before ??= turns;
+        return db.query(statement);
+      },
+    };
+    const options = { upkeep: db, keys: KEYS, fullAddresses: false, days: 90, onError: console.error };
+    const trail = new Trail({ ...options, db: watched });
+    for (let i = 0; i < 500; i++) add(trail, {}, { ...CALLER, credentialId: credentialId(i) });
+    setImmediate(count);
+    await trail.stop();
+    expect(before).toBeGreaterThanOrEqual(4);
+    await forgetAudit(database);
+  });
 
   it('is one block for one caller, and rows for few calls, for writes and for calls without a credential', async () => {
     await append();
