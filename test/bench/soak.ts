@@ -204,7 +204,9 @@ class Ledger {
       this.times[step.kind].push(performance.now() - due);
     } catch (error) {
       const what = `${step.name}: ${error instanceof Error ? error.message : String(error)}`;
-      this.failures.set(what, (this.failures.get(what) ?? 0) + 1);
+      const before = this.failures.get(what) ?? 0;
+      if (before === 0) print(`${new Date().toISOString()} ${what}`);
+      this.failures.set(what, before + 1);
     }
   }
 }
