@@ -12,16 +12,22 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-export function start(script: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Started> {
+/** `log`: 'pipe' if the caller reads the standard output of the process. */
+export function start(
+  script: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  log: 'ignore' | 'pipe' = 'ignore',
+): Promise<Started> {
   const began = performance.now();
   const child = spawn(process.execPath, [script, ...args], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', log, 'pipe'],
   });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   return new Promise((resolve, reject) => {
     let text = '';
-    child.stderr.on('data', (part: Buffer) => {
+    child.stderr?.on('data', (part: Buffer) => {
       text += part.toString();
       if (!/\bready\b/.test(text)) return;
       resolve({

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -282,7 +283,15 @@ const files = (pid: number | undefined): number => readdirSync(`/proc/${pid}/fd`
 async function soak(): Promise<boolean> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-soak-'));
   const store = await openEmbedded({ dataDir, log: () => undefined });
-  const gateway = await start(main, ['serve'], { GATEWAY_DATA_DIR: dataDir, PORT: String(PORT), LOG_LEVEL: 'warn' });
+  const env = { GATEWAY_DATA_DIR: dataDir, PORT: String(PORT), LOG_LEVEL: 'info' };
+  const gateway = await start(main, ['serve'], env, 'pipe');
+  const { stdout } = gateway.process;
+  // Why the gateway has cut a connection, and what it complains of.
+  if (stdout)
+    createInterface(stdout).on(
+      'line',
+      (line) => /"reason":"(?!client")|"level":"(?:warn|error)"/.test(line) && print(line),
+    );
   const { host, port, database, username } = store;
   const sql = postgres({ host, port, database, username, max: 1, onnotice: () => undefined });
   let sockets: { readonly all: WebSocket[]; ended: boolean } | undefined;
