@@ -12,18 +12,13 @@ import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, atMost, dangerous, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, table, titled } from '../table.ts';
 
 export const SOURCES = '/console/sources';
 /** The longest text of a helpdesk that a page shows. */
 const SHOWN = 500;
 
-const STATES = [
-  ['following', 'Following'],
-  ['loading', 'Loading'],
-  ['failing', 'Failing'],
-  ['paused', 'Paused'],
-] as const;
+const STATES = ['following', 'loading', 'failing', 'paused'] as const;
 const TONES = { following: 'good', loading: 'good', failing: 'bad', paused: 'off' } as const;
 
 /** What a message for the command line means in the console. */
@@ -43,10 +38,7 @@ const sourceList: ConsolePage = {
   operation: 'console_sources',
   async show(asked) {
     const { desk, query } = asked;
-    const search = {
-      text: query.text('q'),
-      state: query.one('state', ['following', 'loading', 'failing', 'paused']),
-    };
+    const search = { text: query.text('q'), state: query.one('state', STATES) };
     const [{ rows, total }, names] = await Promise.all([listSources(desk, search, query.slice), websiteNames(desk)]);
     const file = exported(asked, 'sources', rows.map(sourceDocument));
     if (file) return file;
@@ -61,7 +53,7 @@ ${list({
   total,
   filters: [
     { name: 'q', label: 'Account or website id' },
-    { name: 'state', label: 'State', choices: STATES },
+    { name: 'state', label: 'State', choices: titled(STATES) },
   ],
   table: table(
     'Sources',

@@ -13,17 +13,13 @@ import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, dangerous, distance, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, table, titled } from '../table.ts';
 
 export const WEBHOOKS = '/console/webhooks';
 /** The longest receiver and description that a page shows. */
 export const SHOWN = 240;
 
-const STATES = [
-  ['enabled', 'Enabled'],
-  ['failing', 'Failing'],
-  ['disabled', 'Disabled'],
-] as const;
+const STATES = ['enabled', 'failing', 'disabled'] as const;
 
 const BECAUSE: Readonly<Record<NonNullable<EndpointRecord['disabled_because']>, string>> = {
   owner: 'by an administrator',
@@ -51,7 +47,7 @@ const webhookList: ConsolePage = {
     const search = {
       text: query.text('q'),
       website: query.text('website'),
-      state: query.one('state', ['enabled', 'failing', 'disabled']),
+      state: query.one('state', STATES),
     };
     const [{ rows, total }, names] = await Promise.all([listWebhooks(desk, search, query.slice), websiteNames(desk)]);
     const file = exported(asked, 'webhooks', rows.map(webhookDocument));
@@ -69,7 +65,7 @@ ${list({
   filters: [
     { name: 'q', label: 'Receiver or description' },
     { name: 'website', label: 'Website', choices: [...names] },
-    { name: 'state', label: 'State', choices: STATES },
+    { name: 'state', label: 'State', choices: titled(STATES) },
   ],
   table: table(
     'Webhooks',
