@@ -10,7 +10,13 @@ import {
 } from '../../store/administration/sources.ts';
 import { type AdministratorDesk, changing, finding, listing } from './desk.ts';
 
-export type { RejectRecord, SourceRecord } from '../../store/administration/sources.ts';
+export {
+  findingsOf,
+  isAlone,
+  lagOf,
+  type RejectRecord,
+  type SourceRecord,
+} from '../../store/administration/sources.ts';
 
 /** What a form says about a new source. Every value is as the person typed it. */
 export interface SourceForm {

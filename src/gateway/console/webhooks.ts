@@ -23,7 +23,12 @@ import {
 import { findCredential, websiteNames } from './administration.ts';
 import { type AdministratorDesk, changing, finding, listing } from './desk.ts';
 
-export { descriptionProblem, shownReceiver, typesProblem } from '../../events/webhooks/administration.ts';
+export {
+  deliveryDocument,
+  descriptionProblem,
+  shownReceiver,
+  typesProblem,
+} from '../../events/webhooks/administration.ts';
 export {
   DELIVERY_STATUSES,
   type DeliveryRecord,

@@ -2,6 +2,7 @@ import { websiteNames } from '../../../gateway/console/administration.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryRecord,
+  deliveryDocument,
   type EndpointRecord,
   findWebhook,
   listDeliveries,
@@ -218,21 +219,6 @@ function deliveryRow(asked: Asked, { id, subscription_id }: EndpointRecord, row:
       : undefined,
   ];
 }
-
-const deliveryDocument = (one: DeliveryRecord): Record<string, unknown> => ({
-  delivery_id: one.id,
-  event_id: one.event_id,
-  event_type: one.event_type,
-  test: one.test,
-  status: one.status,
-  attempts: one.attempts,
-  attempted_at: one.attempted_at,
-  next_attempt_at: one.next_attempt_at,
-  response_status: one.response_status,
-  error: one.error,
-  created_at: one.created_at,
-  ended_at: one.ended_at,
-});
 
 const changes = (asked: Asked, { id, enabled }: EndpointRecord): Html => html`
 <div class="acts">
