@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { DATA_ACCESS, type DataAccess, SCOPES, type Scope } from '../core/scopes.ts';
 import type { Tool } from '../core/tool.ts';
-import { APPROVAL_BY, type ApprovalBy, type PolicyChanges } from '../store/administration/credentials.ts';
+import { APPROVAL_BY, type ApprovalBy, type Policy, type PolicyChanges } from '../store/administration/credentials.ts';
 import { readPeople } from '../store/administration/people.ts';
 import type { BelongingKind } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -162,6 +162,25 @@ export async function resolvePolicy(
     lifetime: options.expires,
   };
 }
+
+/** The whole policy of a new credential. */
+export const complete = (given: PolicyChanges): Policy => ({
+  sites: given.sites ?? [],
+  scopes: given.scopes ?? [],
+  data_access: given.data_access ?? [],
+  channel_ids: given.channel_ids ?? null,
+  team_ids: given.team_ids ?? null,
+  subsite_ids: given.subsite_ids ?? null,
+  callbacks: given.callbacks ?? [],
+  origins: given.origins ?? [],
+  allow_ip: given.allow_ip ?? [],
+  approve: given.approve ?? [],
+  approval_by: given.approval_by ?? 'anyone',
+  approvers: given.approvers ?? [],
+  write: given.write ?? [],
+  without_approval: given.without_approval ?? [],
+  lifetime: given.lifetime ?? 7_776_000, // 90 days
+});
 
 /** The ids of people of the organization who can sign in. */
 async function approvers(db: Database, refs: readonly string[], tenant: string): Promise<string[]> {

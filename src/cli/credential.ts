@@ -4,7 +4,6 @@ import { WAIT_BY_DEFAULT, waitsOf } from '../core/authority.ts';
 import {
   type CredentialRecord,
   type Environment,
-  type Policy,
   type PolicyChanges,
   readCredentials,
   updateCredential,
@@ -16,6 +15,7 @@ import {
   type Clearable,
   clearable,
   cleared,
+  complete,
   contradiction,
   type PolicyOptions,
   policyOptions,
@@ -48,8 +48,6 @@ interface IssueOptions extends PolicyOptions {
   readonly installation: string;
   readonly environment: Environment;
 }
-
-const DEFAULT_LIFE = 90 * DAY;
 
 function issueCommand(group: Command, register: RunAction): void {
   const command = irreversible(
@@ -86,24 +84,6 @@ const missingOf = (options: Partial<IssueOptions>): string[] => [
   ...(options.website === undefined ? ["'--website <WEB>'"] : []),
   ...(scopesOf(options) === undefined ? ["'--scope <SCOPE>' or '--scopes <SET>'"] : []),
 ];
-
-const complete = (given: PolicyChanges): Policy => ({
-  sites: given.sites ?? [],
-  scopes: given.scopes ?? [],
-  data_access: given.data_access ?? [],
-  channel_ids: given.channel_ids ?? null,
-  team_ids: given.team_ids ?? null,
-  subsite_ids: given.subsite_ids ?? null,
-  callbacks: given.callbacks ?? [],
-  origins: given.origins ?? [],
-  allow_ip: given.allow_ip ?? [],
-  approve: given.approve ?? [],
-  approval_by: given.approval_by ?? 'anyone',
-  approvers: given.approvers ?? [],
-  write: given.write ?? [],
-  without_approval: given.without_approval ?? [],
-  lifetime: given.lifetime ?? DEFAULT_LIFE,
-});
 
 function listCommand(group: Command, register: RunAction): void {
   const command = group

@@ -1,17 +1,18 @@
 import type { Command } from 'commander';
-import { type Issued, issueCredential, newId } from '../auth/issue.ts';
+import { issueCredential, newId } from '../auth/issue.ts';
 import { addPerson } from '../auth/people.ts';
 import { makeSignInLink, type SignInLink } from '../auth/sign-in-links.ts';
 import { DATA_ACCESS, SCOPES } from '../core/scopes.ts';
 import { sql } from '../core/sql.ts';
 import { insertApp } from '../store/administration/apps.ts';
 import { mapAuthor } from '../store/administration/authors.ts';
-import type { Policy } from '../store/administration/credentials.ts';
+import type { PolicyChanges } from '../store/administration/credentials.ts';
 import type { Candidate } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Store } from '../store/open/open.ts';
 import type { RunAction } from './context.ts';
-import { DAY, moment, scopeSet } from './options.ts';
+import { complete } from './credential-policy.ts';
+import { moment, scopeSet } from './options.ts';
 import { facts, Refused } from './output.ts';
 import { belonging, organization, websites } from './references.ts';
 
@@ -90,7 +91,8 @@ export async function demoAccess(db: Database): Promise<Demo> {
   // Before the credentials, because a store with a credential counts as loaded.
   await addPerson(db, { tenant: owner.tenant, email: OWNER, role: 'owner', password: null });
   const restricted = await issue(db, made.installation, await restrictedPolicy(db, first));
-  const full = await issue(db, made.installation, fullPolicy(sites));
+  const all = { sites: sites.map(({ site }) => site), scopes: SCOPES, data_access: DATA_ACCESS };
+  const full = await issue(db, made.installation, all);
   await mapAuthors(db, full.credential_id, sites);
   return {
     organization_id: owner.id,
@@ -115,33 +117,10 @@ async function clock(db: Database): Promise<Date> {
   return row?.now ?? new Date();
 }
 
-const LIFE = {
-  callbacks: [],
-  origins: [],
-  allow_ip: [],
-  approve: [],
-  approvers: [],
-  write: [],
-  without_approval: [],
-  approval_by: 'anyone' as const,
-  lifetime: 90 * DAY,
-};
-const UNRESTRICTED = { channel_ids: null, team_ids: null, subsite_ids: null };
-
-const fullPolicy = (sites: readonly Candidate[]): Policy => ({
-  ...LIFE,
-  ...UNRESTRICTED,
-  sites: sites.map(({ site }) => site),
-  scopes: SCOPES,
-  data_access: DATA_ACCESS,
-});
-
-async function restrictedPolicy(db: Database, first: Candidate): Promise<Policy> {
+async function restrictedPolicy(db: Database, first: Candidate): Promise<PolicyChanges> {
   const on = { tenant: first.tenant, sites: [first.site] };
   const channels = await belonging(db, 'channel', [CHANNEL], on);
   return {
-    ...LIFE,
-    ...UNRESTRICTED,
     sites: on.sites,
     scopes: scopeSet('read').filter((scope) => scope !== 'contact_read_pii'),
     data_access: ['message_content'],
@@ -149,8 +128,9 @@ async function restrictedPolicy(db: Database, first: Candidate): Promise<Policy>
   };
 }
 
-async function issue(db: Database, installation: string, policy: Policy): Promise<DemoCredential> {
-  const issued: Issued | undefined = await issueCredential(db, { installation, environment: 'test', policy });
+async function issue(db: Database, installation: string, granted: PolicyChanges): Promise<DemoCredential> {
+  const policy = complete(granted);
+  const issued = await issueCredential(db, { installation, environment: 'test', policy });
   if (!issued) throw new Error('the demo installation was removed while its credentials were issued');
   return { credential_id: issued.credential.id, secret: issued.secret, token: issued.token };
 }

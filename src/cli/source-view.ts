@@ -1,6 +1,8 @@
-import { findingsOf } from '../sources/source.ts';
 import {
   countRows,
+  findingsOf,
+  isAlone,
+  lagOf,
   type RejectRecord,
   readRejects,
   readSources,
@@ -40,15 +42,6 @@ export const sourceDocument = (record: SourceRecord, { rows, examples }: SourceD
   created_at: record.created_at,
 });
 
-/** True if a source should run and no gateway runs it. A gateway takes a new source within a second. */
-const isAlone = ({ state, held, created_at }: SourceRecord): boolean =>
-  !held && (state === 'loading' || state === 'following') && Date.now() - created_at.getTime() > 3_000;
-
-const lag = ({ lag_seconds: seconds, behind }: SourceRecord): string => {
-  if (seconds === null) return 'unknown';
-  return `${Math.round(seconds)} s${behind === null ? '' : `, ${behind} changes wait`}`;
-};
-
 export function sourceText(record: SourceRecord, { rows, examples }: SourceDetails): string {
   const { progress } = record;
   const findings = findingsOf(record);
@@ -60,7 +53,7 @@ export function sourceText(record: SourceRecord, { rows, examples }: SourceDetai
     ['mode', record.mode === 'poll' ? `poll, every ${record.period} s` : 'live'],
     ['state', `${record.state}${isAlone(record) ? ' (no gateway runs it now)' : ''}`],
     ...(progress ? [['progress', progressText(progress)] as const] : []),
-    ['behind', lag(record)],
+    ['behind', lagOf(record)],
     ['last success', record.last_success_at ? time(record.last_success_at) : 'none'],
     ...(record.last_error === null ? [] : [['last error', plain(record.last_error)] as const]),
     ['compared', record.compared_at ? time(record.compared_at) : 'never'],
@@ -94,7 +87,7 @@ export const sourceTable = (records: readonly SourceRecord[]): string =>
       record.website_id ?? '',
       record.mode,
       record.state,
-      lag(record),
+      lagOf(record),
       String(record.rejects),
     ]),
     'There is no source.',

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import { replayWebhook, testWebhook } from '../events/webhooks/administration.ts';
+import { deliveryDocument, replayWebhook, testWebhook } from '../events/webhooks/administration.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus, readDeliveries } from '../store/administration/endpoints.ts';
 import type { RunAction } from './context.ts';
 import { moment } from './options.ts';
 import { webhookDoor } from './webhook-door.ts';
-import { deliveryDocument, deliveryTable, endpoint, ownEndpoint, testDocument } from './webhook-view.ts';
+import { deliveryTable, endpoint, ownEndpoint, testDocument } from './webhook-view.ts';
 
 /** The commands about the deliveries of one webhook. */
 export function deliveryCommands(group: Command, register: RunAction): void {

@@ -54,21 +54,6 @@ export const endpointTable = (records: readonly EndpointRecord[]): string =>
     'There is no webhook.',
   );
 
-export const deliveryDocument = (record: DeliveryRecord): object => ({
-  delivery_id: record.id,
-  event_id: record.event_id,
-  event_type: record.event_type,
-  test: record.test,
-  status: record.status,
-  attempts: record.attempts,
-  attempted_at: record.attempted_at,
-  next_attempt_at: record.next_attempt_at,
-  response_status: record.response_status,
-  error: record.error,
-  created_at: record.created_at,
-  ended_at: record.ended_at,
-});
-
 export const testDocument = ({ id }: EndpointRecord, { delivery, event, accepted, status, error }: Tested): object => ({
   endpoint_id: id,
   delivery_id: delivery,

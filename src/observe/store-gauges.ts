@@ -1,6 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { Gauge, Registry } from 'prom-client';
 import { type Gauges, readGauges, type SourceGauges } from '../store/doctor/gauges.ts';
 import type { Database } from '../store/driver/postgres.ts';
+import { sharing } from './sharing.ts';
 
 /** KEPT: how long (ms) an answer of the store is used again. PATIENCE: how long (ms) a scrape waits for a new one. */
 const KEPT = 5_000;
@@ -46,29 +48,11 @@ const OF_SOURCE: Readonly<Record<Exclude<keyof SourceGauges, 'source'>, readonly
  * Without an answer in time, the gauges are left out and `gateway_store_up` is 0.
  */
 export function openStoreGauges(db: Database): () => Promise<string> {
-  let last: { readonly at: number; readonly gauges: Gauges } | undefined;
-  let asking: Promise<void> | undefined;
-  const ask = async (): Promise<void> => {
-    const at = performance.now();
-    const gauges = await readGauges(db);
-    if (gauges) last = { at, gauges };
-  };
-  const fresh = (): Gauges | undefined => (last && performance.now() - last.at < KEPT ? last.gauges : undefined);
-
+  const ask = sharing(() => readGauges(db), KEPT);
   return async () => {
-    if (!fresh()) {
-      asking ??= ask()
-        .catch(() => undefined) // no report is needed, because `gateway_store_up` shows the failure
-        .finally(() => {
-          asking = undefined;
-        });
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, PATIENCE);
-      });
-      await Promise.race([asking, late]).finally(() => clearTimeout(timer));
-    }
-    return textOf(fresh());
+    // A failure needs no report, because `gateway_store_up` shows it.
+    const answer = ask().catch(() => undefined);
+    return textOf(await Promise.race([answer, pause(PATIENCE, undefined, { ref: false })]));
   };
 }
 

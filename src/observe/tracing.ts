@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import {
   DiagLogLevel,
   diag,
@@ -131,16 +132,12 @@ export function startTracing(options: TracingOptions): Tracing {
       };
     },
     async stop() {
-      let timer: NodeJS.Timeout | undefined;
-      const late = new Promise<boolean>((resolve) => {
-        timer = setTimeout(() => resolve(false), LAST);
-      });
       // Ignore the error of a failed export, because it was already reported.
       const sent = provider.shutdown().then(
         () => true,
         () => false,
       );
-      return Promise.race([sent, late]).finally(() => clearTimeout(timer));
+      return Promise.race([sent, pause(LAST, false, { ref: false })]);
     },
   };
 }

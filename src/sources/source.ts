@@ -1,4 +1,3 @@
-import type { SourceRecord } from '../store/administration/sources.ts';
 import type { Prepared } from './engine/prepare.ts';
 import type { RecordType } from './engine/records.ts';
 
@@ -12,13 +11,6 @@ export interface Finding {
   readonly about: string;
   readonly text: string;
 }
-
-/** Returns the findings of a stored source as an operator sees them. */
-export const findingsOf = ({
-  findings,
-  compare_error: text,
-}: Pick<SourceRecord, 'findings' | 'compare_error'>): SourceRecord['findings'] =>
-  text === null ? findings : [...findings, { level: 'degraded', about: 'comparison', text } satisfies Finding];
 
 /** A change that the source reports for one of its rows. `from` names the row, for example `messages/17`. */
 export type Change = { readonly from: string } & (

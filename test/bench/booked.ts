@@ -37,12 +37,7 @@ await startServer({
     restSurface(corridor, baseUrl),
   ],
   otherwise: (request, response) =>
-    sendProblem(request, response, new Failure('not_found'), {
-      baseUrl,
-      requestId: '',
-      resource: '',
-      tokenSent: false,
-    }),
+    sendProblem(request, response, new Failure('not_found'), { baseUrl, requestId: '' }),
 });
 process.once('SIGTERM', () => void (books?.stop() ?? Promise.resolve()).finally(() => process.exit()));
 process.stderr.write('ready\n');

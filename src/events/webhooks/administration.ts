@@ -10,6 +10,7 @@ import type { Administrator } from '../../store/administration/administrator.ts'
 import type { CredentialRecord } from '../../store/administration/credentials.ts';
 import {
   claimTest,
+  type DeliveryRecord,
   type EndpointChanges,
   type EndpointRecord,
   insertEndpoint,
@@ -58,6 +59,22 @@ export function shownReceiver(address: string): string {
   const url = new URL(address);
   return url.search === '' ? url.href : `${url.origin}${url.pathname}?…`;
 }
+
+/** A delivery as a document of the command line and of the console. */
+export const deliveryDocument = (one: DeliveryRecord): Record<string, unknown> => ({
+  delivery_id: one.id,
+  event_id: one.event_id,
+  event_type: one.event_type,
+  test: one.test,
+  status: one.status,
+  attempts: one.attempts,
+  attempted_at: one.attempted_at,
+  next_attempt_at: one.next_attempt_at,
+  response_status: one.response_status,
+  error: one.error,
+  created_at: one.created_at,
+  ended_at: one.ended_at,
+});
 
 /** A webhook as the store has it, with what its owner should know. */
 export interface Managed {

@@ -1,24 +1,12 @@
 import { revokeCredential } from '../../auth/issue.ts';
 import { addPerson } from '../../auth/people.ts';
-import type { ListPage, Slice } from '../../store/administration/administrator.ts';
-import { type AppSearch, type AppSummary, pageOfApps } from '../../store/administration/apps.ts';
-import {
-  type ConsentRecord,
-  type ConsentSearch,
-  pageOfConsents,
-  revokeConsent,
-} from '../../store/administration/consents.ts';
-import {
-  type CredentialRecord,
-  type CredentialSearch,
-  pageOfCredentials,
-} from '../../store/administration/credentials.ts';
+import { pageOfApps } from '../../store/administration/apps.ts';
+import { pageOfConsents, revokeConsent } from '../../store/administration/consents.ts';
+import { pageOfCredentials } from '../../store/administration/credentials.ts';
 import {
   disablePerson,
   enablePerson,
   type PersonRecord,
-  type PersonSearch,
-  type PersonSummary,
   pageOfPeople,
   type Role,
   setRole,
@@ -26,62 +14,36 @@ import {
 import { namesOfWebsites } from '../../store/administration/websites.ts';
 import type { Registry } from '../registry.ts';
 import { switchTools, UnknownOperations } from '../switches.ts';
-import type { AdministratorDesk } from './desk.ts';
+import { type AdministratorDesk, changing, finding, listing } from './desk.ts';
 
-export { LIST_MAX, type ListPage, type Slice } from '../../store/administration/administrator.ts';
-export type { AppSearch, AppSummary } from '../../store/administration/apps.ts';
-export type { ConsentRecord, ConsentSearch } from '../../store/administration/consents.ts';
-export type { CredentialRecord, CredentialSearch } from '../../store/administration/credentials.ts';
-export { type PersonSummary, ROLES, type Role } from '../../store/administration/people.ts';
+export { LIST_MAX, type Slice } from '../../store/administration/administrator.ts';
+export type { AppSummary } from '../../store/administration/apps.ts';
+export type { ConsentRecord } from '../../store/administration/consents.ts';
+export type { CredentialRecord } from '../../store/administration/credentials.ts';
+export { type PersonSummary, ROLES } from '../../store/administration/people.ts';
 
 /**
  * What the console can do. Each function calls what the command line calls, under the authority of the desk. A change
  * answers undefined when it was not made: the record is not there, or the person may not make this change now.
  */
-export const listApps = (desk: AdministratorDesk, search: AppSearch, slice: Slice): Promise<ListPage<AppSummary>> =>
-  pageOfApps(desk.db, desk.by, search, slice);
+export const listApps = listing(pageOfApps);
+export const listCredentials = listing(pageOfCredentials);
+export const listConsents = listing(pageOfConsents);
+export const listPeople = listing(pageOfPeople);
 
-export const listCredentials = (
-  desk: AdministratorDesk,
-  search: CredentialSearch,
-  slice: Slice,
-): Promise<ListPage<CredentialRecord>> => pageOfCredentials(desk.db, desk.by, search, slice);
-
-export const listConsents = (
-  desk: AdministratorDesk,
-  search: ConsentSearch,
-  slice: Slice,
-): Promise<ListPage<ConsentRecord>> => pageOfConsents(desk.db, desk.by, search, slice);
-
-export const listPeople = (
-  desk: AdministratorDesk,
-  search: PersonSearch,
-  slice: Slice,
-): Promise<ListPage<PersonSummary>> => pageOfPeople(desk.db, desk.by, search, slice);
-
-const ONE: Slice = { limit: 1, offset: 0 };
-
-export const findApp = async (desk: AdministratorDesk, id: string): Promise<AppSummary | undefined> =>
-  (await listApps(desk, { id }, ONE)).rows[0];
-
-export const findCredential = async (desk: AdministratorDesk, id: string): Promise<CredentialRecord | undefined> =>
-  (await listCredentials(desk, { id }, ONE)).rows[0];
-
-export const findConsent = async (desk: AdministratorDesk, id: string): Promise<ConsentRecord | undefined> =>
-  (await listConsents(desk, { id }, ONE)).rows[0];
-
-export const findPerson = async (desk: AdministratorDesk, id: string): Promise<PersonSummary | undefined> =>
-  (await listPeople(desk, { id }, ONE)).rows[0];
+export const findApp = finding(listApps);
+export const findCredential = finding(listCredentials);
+export const findConsent = finding(listConsents);
+export const findPerson = finding(listPeople);
 
 /** The names of the organization's websites, by id. */
 export const websiteNames = async (desk: AdministratorDesk): Promise<ReadonlyMap<string, string>> =>
   new Map((await namesOfWebsites(desk.db, desk.by)).map(({ id, name }) => [id, name]));
 
-export const endCredential = (desk: AdministratorDesk, id: string): Promise<CredentialRecord | undefined> =>
-  revokeCredential(desk.db, id, desk.by);
-
-export const endConsent = (desk: AdministratorDesk, id: string): Promise<ConsentRecord | undefined> =>
-  revokeConsent(desk.db, id, desk.by);
+export const endCredential = changing(revokeCredential);
+export const endConsent = changing(revokeConsent);
+export const disable = changing(disablePerson);
+export const enable = changing(enablePerson);
 
 export const invite = (
   desk: AdministratorDesk,
@@ -96,12 +58,6 @@ export const changeRole = (
   role: Role,
   was: string,
 ): Promise<PersonRecord | undefined> => setRole(desk.db, id, role, desk.by, was);
-
-export const disable = (desk: AdministratorDesk, id: string): Promise<PersonRecord | undefined> =>
-  disablePerson(desk.db, id, desk.by);
-
-export const enable = (desk: AdministratorDesk, id: string): Promise<PersonRecord | undefined> =>
-  enablePerson(desk.db, id, desk.by);
 
 /** Switches one operation off or on for an app. Returns the operations that are off now. */
 export async function switchOperation(

@@ -1,7 +1,7 @@
+import type { ListPage, Slice } from '../../store/administration/administrator.ts';
 import type { ApprovalSearch } from '../../store/administration/approvals.ts';
 import { type Approval, type Decision, decide, pageOf } from '../approvals.ts';
 import type { Registry } from '../registry.ts';
-import type { ListPage, Slice } from './administration.ts';
 import type { AdministratorDesk, AdministratorRecord } from './desk.ts';
 
 export { APPROVAL_STATES } from '../../store/administration/approvals.ts';

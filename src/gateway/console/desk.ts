@@ -3,7 +3,7 @@ import type { AuditDraft, CallReport } from '../../core/audit.ts';
 import type { RemoteWriter } from '../../core/writes.ts';
 import { networkOf } from '../../flow/network.ts';
 import { RateLimit } from '../../flow/rate-limit.ts';
-import type { Administrator } from '../../store/administration/administrator.ts';
+import type { Administrator, ListPage, Slice } from '../../store/administration/administrator.ts';
 import { recording } from '../../store/audit/commands.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { type AdministratorRecord, readAdministrator } from '../../store/sign-in/administrators.ts';
@@ -47,6 +47,24 @@ export const recordingDesk = (
   db: recording(desk.db, (ids) => draftOf(ids.filter((id) => id !== desk.by.personId))),
   recorded: { db: desk.db, draftOf: (call) => draftOf([], call) },
 });
+
+/** A function that reads a page of a list of the organization. */
+export const listing =
+  <Search, Row>(pageOf: (db: Database, by: Administrator, search: Search, slice: Slice) => Promise<ListPage<Row>>) =>
+  ({ db, by }: AdministratorDesk, search: Search, slice: Slice): Promise<ListPage<Row>> =>
+    pageOf(db, by, search, slice);
+
+/** A function that finds one row of such a list. */
+export const finding =
+  <Row>(list: (desk: AdministratorDesk, search: { id: string }, slice: Slice) => Promise<ListPage<Row>>) =>
+  async (desk: AdministratorDesk, id: string): Promise<Row | undefined> =>
+    (await list(desk, { id }, { limit: 1, offset: 0 })).rows[0];
+
+/** A function that changes one record of the organization. */
+export const changing =
+  <Made>(change: (db: Database, id: string, by: Administrator) => Promise<Made>) =>
+  ({ db, by }: AdministratorDesk, id: string): Promise<Made> =>
+    change(db, id, by);
 
 export type Entered =
   | { readonly state: 'signed_out' }

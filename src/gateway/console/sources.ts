@@ -7,11 +7,16 @@ import {
   pauseSource,
   type RejectRecord,
   type SourceRecord,
-  type SourceSearch,
 } from '../../store/administration/sources.ts';
-import type { AdministratorDesk } from './desk.ts';
+import { type AdministratorDesk, changing, finding, listing } from './desk.ts';
 
-export type { RejectRecord, SourceRecord } from '../../store/administration/sources.ts';
+export {
+  findingsOf,
+  isAlone,
+  lagOf,
+  type RejectRecord,
+  type SourceRecord,
+} from '../../store/administration/sources.ts';
 
 /** What a form says about a new source. Every value is as the person typed it. */
 export interface SourceForm {
@@ -43,14 +48,9 @@ export interface SourceTools {
 }
 
 /** The sources of one organization. */
-export const listSources = (
-  desk: AdministratorDesk,
-  search: SourceSearch,
-  slice: Slice,
-): Promise<ListPage<SourceRecord>> => pageOfSources(desk.db, desk.by, search, slice);
+export const listSources = listing(pageOfSources);
 
-export const findSource = async (desk: AdministratorDesk, id: string): Promise<SourceRecord | undefined> =>
-  (await listSources(desk, { id }, { limit: 1, offset: 0 })).rows[0];
+export const findSource = finding(listSources);
 
 export const listRejects = (desk: AdministratorDesk, id: string, slice: Slice): Promise<ListPage<RejectRecord>> =>
   pageOfRejects(desk.db, desk.by, id, slice);
@@ -66,5 +66,4 @@ export const setPaused = ({ db, by }: AdministratorDesk, id: string, paused: boo
   pauseSource(db, id, paused, by);
 
 /** Asks the gateway that runs the source to compare all its records with the store. */
-export const compareSource = ({ db, by }: AdministratorDesk, id: string): Promise<Date | undefined> =>
-  askComparison(db, id, by);
+export const compareSource = changing(askComparison);

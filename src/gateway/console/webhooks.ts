@@ -3,11 +3,9 @@ import { Refused } from '../../core/refused.ts';
 import {
   createWebhook,
   type Managed,
-  type ReplayedWebhook,
   replayWebhook,
   requireOwn,
   rotateWebhook,
-  type Tested,
   testWebhook,
   updateWebhook,
   type WebhookDoor,
@@ -19,16 +17,18 @@ import {
   type DeliverySearch,
   deleteEndpoint,
   type EndpointRecord,
-  type EndpointSearch,
   pageOfDeliveries,
   pageOfEndpoints,
-  type Replay,
 } from '../../store/administration/endpoints.ts';
-import { findCredential } from './administration.ts';
-import type { AdministratorDesk } from './desk.ts';
-import { findSite } from './sites.ts';
+import { findCredential, websiteNames } from './administration.ts';
+import { type AdministratorDesk, changing, finding, listing } from './desk.ts';
 
-export { descriptionProblem, shownReceiver, typesProblem } from '../../events/webhooks/administration.ts';
+export {
+  deliveryDocument,
+  descriptionProblem,
+  shownReceiver,
+  typesProblem,
+} from '../../events/webhooks/administration.ts';
 export {
   DELIVERY_STATUSES,
   type DeliveryRecord,
@@ -43,14 +43,9 @@ export type WebhookTools = Pick<WebhookDoor, 'keys' | 'sender'>;
  * The webhooks of one organization. Each change calls what the command line calls, and throws `Refused` with a sentence
  * for the person. A change of a webhook that the organization does not have answers undefined.
  */
-export const listWebhooks = (
-  desk: AdministratorDesk,
-  search: EndpointSearch,
-  slice: Slice,
-): Promise<ListPage<EndpointRecord>> => pageOfEndpoints(desk.db, desk.by, search, slice);
+export const listWebhooks = listing(pageOfEndpoints);
 
-export const findWebhook = async (desk: AdministratorDesk, id: string): Promise<EndpointRecord | undefined> =>
-  (await listWebhooks(desk, { id }, { limit: 1, offset: 0 })).rows[0];
+export const findWebhook = finding(listWebhooks);
 
 export const listDeliveries = (
   desk: AdministratorDesk,
@@ -108,46 +103,27 @@ export async function changeWebhook(
 }
 
 async function grantOf(desk: AdministratorDesk, { credential, website }: Pick<WebhookForm, 'credential' | 'website'>) {
-  const [record, site] = await Promise.all([findCredential(desk, credential), findSite(desk, website)]);
+  const [record, names] = await Promise.all([findCredential(desk, credential), websiteNames(desk)]);
+  const [, , site] = website.split('_');
   if (!record) throw new Refused('Choose one of the credentials.');
-  if (!site) throw new Refused('Choose one of the websites.');
-  return { credential: record, site };
+  if (site === undefined || !names.has(website)) throw new Refused('Choose one of the websites.');
+  return { credential: record, site: { id: website, tenant: desk.by.tenant, site } };
 }
 
-export async function enableWebhook(
-  desk: AdministratorDesk,
-  id: string,
-  enabled: boolean,
-): Promise<Managed | undefined> {
-  const record = await changeable(desk, id);
-  return record && updateWebhook(doorOf(desk), record, { enabled });
-}
+const managing =
+  <More extends unknown[], Made>(act: (door: WebhookDoor, record: EndpointRecord, ...more: More) => Promise<Made>) =>
+  async (desk: AdministratorDesk, id: string, ...more: More): Promise<Made | undefined> => {
+    const record = await changeable(desk, id);
+    return record && act(doorOf(desk), record, ...more);
+  };
 
-export async function newWebhookSecret(
-  desk: AdministratorDesk,
-  id: string,
-  overlap: number,
-): Promise<WithSecret | undefined> {
-  const record = await changeable(desk, id);
-  return record && rotateWebhook(doorOf(desk), record, overlap);
-}
-
-export async function tryWebhook(desk: AdministratorDesk, id: string): Promise<Tested | undefined> {
-  const record = await changeable(desk, id);
-  return record && testWebhook(doorOf(desk), record);
-}
-
-export async function deliverAgain(
-  desk: AdministratorDesk,
-  id: string,
-  which: Replay,
-): Promise<ReplayedWebhook | undefined> {
-  const record = await changeable(desk, id);
-  return record && replayWebhook(desk, record, which);
-}
-
-export const removeWebhook = (desk: AdministratorDesk, id: string): Promise<boolean> =>
-  deleteEndpoint(desk.db, id, desk.by);
+export const enableWebhook = managing((door: WebhookDoor, record: EndpointRecord, enabled: boolean) =>
+  updateWebhook(door, record, { enabled }),
+);
+export const newWebhookSecret = managing(rotateWebhook);
+export const tryWebhook = managing(testWebhook);
+export const deliverAgain = managing(replayWebhook);
+export const removeWebhook = changing(deleteEndpoint);
 
 async function changeable(desk: AdministratorDesk, id: string): Promise<EndpointRecord | undefined> {
   const record = await findWebhook(desk, id);

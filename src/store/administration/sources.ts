@@ -51,6 +51,21 @@ export interface SourceRecord {
   readonly created_at: Date;
 }
 
+/** Returns the findings of a stored source as an operator sees them. */
+export const findingsOf = ({
+  findings,
+  compare_error: text,
+}: Pick<SourceRecord, 'findings' | 'compare_error'>): SourceRecord['findings'] =>
+  text === null ? findings : [...findings, { level: 'degraded', about: 'comparison', text }];
+
+/** True if a source should run and no gateway runs it. A gateway takes a new source within a second. */
+export const isAlone = ({ state, held, created_at }: SourceRecord): boolean =>
+  !held && (state === 'loading' || state === 'following') && Date.now() - created_at.getTime() > 3_000;
+
+/** How far the store is behind a source, in words. */
+export const lagOf = ({ lag_seconds: seconds, behind }: SourceRecord): string =>
+  seconds === null ? 'unknown' : `${Math.round(seconds)} s${behind === null ? '' : `, ${behind} changes wait`}`;
+
 export interface NewSource {
   readonly id: string;
   readonly tenant: string;

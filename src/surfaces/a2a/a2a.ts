@@ -15,7 +15,7 @@ import { readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
-import { atEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { atEndpoint, bearerOf, headerOf, refuseAmbiguous } from '../http/request.ts';
 import {
   INVALID_PARAMS,
   INVALID_REQUEST,
@@ -74,8 +74,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streams, ...services }
     let quota: QuotaState | undefined;
     const refuse = (failure: Failure): void => {
       noteRefusal(record, failure);
-      const tokenSent = request.headers.authorization !== undefined;
-      sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, rateLimit(quota));
+      sendProblem(request, response, failure, { baseUrl, requestId, resource }, rateLimit(quota));
     };
     const reply = (answer: RpcAnswer, id: RequestId | null): void => {
       const code = 'error' in answer ? answer.error.code : undefined;
@@ -232,8 +231,7 @@ const NO_TASK = -32_001;
  * other query parameter is allowed.
  */
 function versionOf(request: IncomingMessage, query: string): string | undefined {
-  const header = request.headers['a2a-version'];
-  const sent = typeof header === 'string' ? header : undefined;
+  const sent = headerOf(request.headers, 'a2a-version');
   const parameters = [...new URLSearchParams(query)];
   if (query !== '' && parameters.length === 0) throw new Failure('unsupported_parameter');
   for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');

@@ -4,12 +4,12 @@ import { z } from 'zod';
 import { accepts } from '../../core/accepted-values.ts';
 import { Failure } from '../../core/failures.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
+import { JSON_TYPE } from '../http/body.ts';
 import { parseJson } from '../http/json.ts';
 import { isObject } from '../jsonrpc/envelope.ts';
 import { placesOf } from './params.ts';
 import { invalidParams } from './refusals.ts';
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 const JSON_MODE = /^(application|\*)\/\*$/;
 const TEXT_TYPE = /^text\/[\w.+*-]+[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 /** Older clients write `text` for text/plain. */

@@ -2,6 +2,7 @@ import { CLASSES, GROUPS, SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { type Html, html } from '../http/html.ts';
 import { named } from '../http/pages/shell.ts';
+import { capital } from './parts.ts';
 
 /** What a credential or a consent permits. */
 export interface Permitted {
@@ -11,8 +12,6 @@ export interface Permitted {
   readonly team_ids: readonly string[] | null;
   readonly subsite_ids: readonly string[] | null;
 }
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The permissions in the words of the consent page, by group, with what they reveal. */
 export const permissions = ({ scopes, data_access }: Permitted): Html => html`

@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import type { IdentityProvider } from '../../auth/identity-provider.ts';
-import { organizationsOf } from '../../auth/memberships.ts';
 import { OAuthError } from '../../auth/oauth/errors.ts';
 import { type Parameters, single } from '../../auth/oauth/parameters.ts';
 import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
@@ -19,12 +18,13 @@ import { type Exchange, exchangeOf } from '../http/exchange.ts';
 import { html } from '../http/html.ts';
 import { problems } from '../http/pages/problem.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
+import { askAtDoor, showDoor } from '../http/pages/sign-in.ts';
 import { CONSOLE } from '../http/pages/views.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
 import { send } from '../http/reply.ts';
 import { pathOf } from '../http/request.ts';
-import { doors, showSignIn } from './doors.ts';
+import { doors, doorTo } from './doors.ts';
 import { fileOf } from './export.ts';
 import { APPROVALS, framed, missing, STYLE, unchanged } from './frame.ts';
 import type { Asked, ChangeDone, ConsoleAct, ConsolePage, Exported, ShownPage } from './page.ts';
@@ -111,7 +111,7 @@ interface Matched<One> {
 
 async function show(visit: Visit, enter: Enter, { one, path, found }: Matched<ConsolePage>): Promise<void> {
   const entered = await enter.desk(visit.wire);
-  if (entered.state === 'signed_out') return showDoor(visit, path);
+  if (entered.state === 'signed_out') return askAtDoor(visit, doorTo(path));
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
   if (entered.person.role === 'operator' && path === '/console') return visit.redirect(APPROVALS);
   const asked = askedOf(visit, { ...entered, registry: enter.registry }, found);
@@ -149,7 +149,7 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
   if (entered.state === 'throttled') return showThrottled(visit, entered.retryAfter);
   if (entered.state === 'signed_out') {
     visit.record.code = 'session_ended';
-    return showSignIn(visit, from, { status: 403, note: `${NOTHING} Your sign-in has ended.` });
+    return showDoor(visit, doorTo(from), { status: 403, note: `${NOTHING} Your sign-in has ended.` });
   }
   const { person } = entered;
   visit.record.audit = { person: person.id };
@@ -157,7 +157,7 @@ async function change(visit: Visit, enter: Enter, { one, path, found }: Matched<
   if (!person.fresh) {
     tell(visit, person, refused);
     visit.record.code = 'session_ended';
-    return showSignIn(visit, from, {
+    return showDoor(visit, doorTo(from), {
       status: 403,
       note: html`${NOTHING} A change needs a sign-in of the last 15 minutes. Without a password, ask the operator for a
 link: <code>${personCommand('sign-in-link', person.id)}</code>`,
@@ -195,7 +195,7 @@ link: <code>${personCommand('sign-in-link', person.id)}</code>`,
   const still = await enter.desk(visit.wire, false);
   if (still.state === 'signed_out' || (still.state === 'entered' && !still.person.fresh)) {
     visit.record.code = 'session_ended';
-    return showSignIn(visit, from, { status: 403, note: NOTHING });
+    return showDoor(visit, doorTo(from), { status: 403, note: NOTHING });
   }
   answer(visit, from, person, done ?? unchanged());
 }
@@ -290,12 +290,6 @@ function sendFile(visit: Visit, person: AdministratorRecord, file: Exported): vo
   visit.record.does = 'view';
   visit.record.audit = { person: person.id, exported: name };
   send(visit.request, visit.response, 200, type, text, { 'Content-Disposition': `attachment; filename="${name}"` });
-}
-
-/** Shows the sign-in form, or the choice of an organization to a person of several who has just signed in. */
-async function showDoor(visit: Visit, path: string): Promise<void> {
-  const organizations = await organizationsOf(visit.services.db, visit.wire.session);
-  showSignIn(visit, path, { organizations });
 }
 
 function showThrottled(visit: Visit, retryAfter: number): void {

@@ -1,104 +1,46 @@
 import type { IdentityProvider } from '../../auth/identity-provider.ts';
 import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
-import { requireEmptyForm, requireFields, requireSignInForm } from '../../auth/oauth/rules/sign-in-form.ts';
+import { requireFields } from '../../auth/oauth/rules/sign-in-form.ts';
 import { SESSION_SECONDS } from '../../auth/sign-in.ts';
 import { holderOfLink, LINK_PATH, signInByLink } from '../../auth/sign-in-links.ts';
 import { isConsolePage } from '../../gateway/console/paths.ts';
-import type { Html } from '../http/html.ts';
 import { sessionCookie } from '../http/pages/cookies.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import type { Route } from '../http/pages/routes.ts';
-import { leave, tryToSignIn } from '../http/pages/sign-in.ts';
+import { enterDoor, leaveDoor, type OwnDoor } from '../http/pages/sign-in.ts';
 import { tellPassed, tellRefused } from '../http/pages/told.ts';
-import { CONSOLE, organizationsPage, signInPage } from '../http/pages/views.ts';
+import { CONSOLE } from '../http/pages/views.ts';
 import type { Visit } from '../http/pages/visit.ts';
 import { linkEndedPage, linkPage } from './link.ts';
 import { ListQuery } from './query.ts';
 
 type GuardedRoute = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>) => Route;
 
-const SIGN_IN = '/console/sign-in';
-const SIGN_OUT = '/console/sign-out';
-const IDENTITY = '/console/identity';
-
 /** The ways into the console and out of it. */
 export const doors = (guarded: GuardedRoute, provider: IdentityProvider | undefined): [string, Route][] => [
-  [SIGN_IN, guarded('POST', 'console_sign_in', receiveSignIn)],
-  [SIGN_OUT, guarded('POST', 'console_sign_out', receiveSignOut)],
+  ['/console/sign-in', guarded('POST', 'console_sign_in', (visit) => enterDoor(visit, doorAsked))],
+  ['/console/sign-out', guarded('POST', 'console_sign_out', (visit) => leaveDoor(visit, '/console'))],
   ...(provider
     ? [
-        [IDENTITY, guarded('GET', 'oauth_identity', (visit) => beginIdentity(visit, provider, onward(visit)))] as [
-          string,
-          Route,
-        ],
+        [
+          '/console/identity',
+          guarded('GET', 'oauth_identity', (visit) => beginIdentity(visit, provider, doorAsked(visit).onward)),
+        ] as [string, Route],
       ]
     : []),
   [LINK_PATH, guarded('GET', 'console_link', showLink)],
   [`${LINK_PATH}/use`, guarded('POST', 'console_link', useLink)],
 ];
 
-/** The page of the console to which the browser goes after the sign-in. */
-function onward(visit: Visit): string {
-  const to = new ListQuery(visit.query).text('to');
-  return to !== undefined && isConsolePage(to) ? to : '/console';
-}
+/** The door of the console. The browser goes to the page `to` afterwards. */
+export const doorTo = (to = '/console'): OwnDoor => ({
+  own: CONSOLE,
+  base: '/console',
+  onward: isConsolePage(to) ? to : '/console',
+  approvers: true,
+});
 
-const leading = (leg: string, to: string): string => (to === '/console' ? leg : `${leg}?to=${encodeURIComponent(to)}`);
-
-interface SignInAsked {
-  readonly status?: number;
-  readonly email?: string;
-  readonly problem?: string;
-  readonly locked?: boolean;
-  readonly note?: Html | string;
-  /** The organizations of a person who has signed in and must choose one. */
-  readonly organizations?: readonly { readonly name: string; readonly token: string }[];
-}
-
-/** Shows the sign-in, or the choice of an organization. The browser goes to the page `to` afterwards. */
-export function showSignIn(
-  visit: Visit,
-  to: string,
-  { status = 200, email = '', organizations = [], ...asked }: SignInAsked,
-  headers = {},
-): void {
-  const page = isConsolePage(to) ? to : '/console';
-  const action = leading(SIGN_IN, page);
-  const { identity } = visit.services;
-  const text =
-    organizations.length > 0
-      ? organizationsPage({ action, signOut: SIGN_OUT, own: CONSOLE, organizations })
-      : signInPage({
-          action,
-          own: CONSOLE,
-          email,
-          ...asked,
-          ...(identity !== undefined && { identity: { action: leading(IDENTITY, page), name: identity } }),
-        });
-  visit.page(status, text, undefined, headers);
-}
-
-async function receiveSignIn(visit: Visit): Promise<void> {
-  visit.record.does = 'authentication';
-  const form = await visit.form();
-  requireSameOrigin(visit.wire, visit.services.baseUrl);
-  requireSignInForm(form, true);
-  const to = onward(visit);
-  await tryToSignIn(visit, form, {
-    tenant: null,
-    approvers: true,
-    onward: to,
-    ask: (status, given, headers) => showSignIn(visit, to, { status, ...given }, headers),
-  });
-}
-
-async function receiveSignOut(visit: Visit): Promise<void> {
-  visit.record.does = 'revocation';
-  const form = await visit.form();
-  requireSameOrigin(visit.wire, visit.services.baseUrl);
-  requireEmptyForm(form);
-  await leave(visit, '/console');
-}
+const doorAsked = (visit: Visit): OwnDoor => doorTo(new ListQuery(visit.query).text('to'));
 
 /**
  * Shows the page of a one-time link. Chat programs, mail scanners and browsers fetch an address before anybody clicks,

@@ -1,7 +1,7 @@
 import { type Html, html } from '../http/html.ts';
 import { plain } from '../http/pages/shell.ts';
 import type { Asked, Exported, ShownPage } from './page.ts';
-import { atMost } from './parts.ts';
+import { atMost, capital } from './parts.ts';
 import { FILE_ROWS, LIST_MAX, type ListQuery, PAGES, ROWS } from './query.ts';
 
 interface TableColumn {
@@ -94,10 +94,7 @@ export const filterForm = (
     return html`
   <p><label for="${id}">${label}</label>${
     choices
-      ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${choices.map(
-          ([choice, text]) =>
-            html`<option value="${choice}"${choice === value ? html` selected` : undefined}>${text}</option>`,
-        )}</select>`
+      ? html`<select id="${id}" name="${name}"><option value="">${none}</option>${options(choices, value)}</select>`
       : html`<input id="${id}" name="${name}" type="${type}" value="${value ?? ''}" maxlength="200" autocomplete="off" spellcheck="false">`
   }</p>`;
   },
@@ -106,6 +103,15 @@ export const filterForm = (
 </form></details>`;
 
 type Choices = NonNullable<ListFilter['choices']>;
+
+/** Choices whose labels are their values with a capital. */
+export const titled = (values: readonly string[]): Choices => values.map((value) => [value, capital(value)]);
+
+export const options = (choices: Choices, chosen: string | undefined): Html[] =>
+  choices.map(
+    ([value, label]) =>
+      html`<option value="${value}"${value === chosen ? html` selected` : undefined}>${label}</option>`,
+  );
 
 const withValue = (choices: Choices, value: string | undefined): Choices =>
   value === undefined || choices.some(([choice]) => choice === value)

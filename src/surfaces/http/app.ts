@@ -153,7 +153,7 @@ export function publicApp({
     if (pages?.missing(request, response)) return;
     // A status of 500 or more is a fault of the gateway. Its cause goes only to the log.
     if (failure.status >= 500) noteRefusal(record, failure);
-    sendProblem(request, response, failure, { baseUrl: baseOf(request), requestId, resource: '', tokenSent: false });
+    sendProblem(request, response, failure, { baseUrl: baseOf(request), requestId });
   };
   app.use(refuse);
   return app;

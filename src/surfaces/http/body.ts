@@ -54,7 +54,7 @@ export async function readJson(request: IncomingMessage, response: ServerRespons
   return parsed.value;
 }
 
-const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
+export const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
 
 /** Throws `unsupported_media_type` unless the body is uncompressed application/json in UTF-8 (checks MC-06, HT-06). */
 export function requireJson(request: IncomingMessage): void {

@@ -106,7 +106,7 @@ export function sendProblem(
 ): void {
   send(request, response, failure.status, PROBLEM, JSON.stringify(problem(failure, context)), {
     ...headers,
-    ...(failure.status === 401 && { 'WWW-Authenticate': challenge(context) }),
+    ...(failure.status === 401 && { 'WWW-Authenticate': challenge(request, context) }),
     ...headersOf(failure),
   });
 }
@@ -122,16 +122,17 @@ export const headersOf = ({ status, details: { allow, retryAfter, size } }: Fail
 });
 
 interface Challenge {
-  readonly resource: string;
-  readonly tokenSent: boolean;
+  /** The address of the metadata of the protected resource. Absent where nothing asks for a token. */
+  readonly resource?: string;
   /** The scopes that a client can ask for. Some clients read them only here (RFC 6750, section 3). */
   readonly scope?: string;
 }
 
 /** WWW-Authenticate, without `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
-function challenge({ resource, tokenSent, scope }: Challenge): string {
+function challenge({ headers }: IncomingMessage, { resource = '', scope }: Challenge): string {
+  const invalid = headers.authorization === undefined ? '' : 'error="invalid_token", ';
   const asked = scope === undefined ? '' : `, scope="${scope}"`;
-  return `Bearer ${tokenSent ? 'error="invalid_token", ' : ''}resource_metadata="${resource}"${asked}`;
+  return `Bearer ${invalid}resource_metadata="${resource}"${asked}`;
 }
 
 /** Milliseconds that a client has to read a reply after Node's HTTP server has handed over the connection. */

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../core/failures.ts';
 
 /** Headers that may occur only once. Of two, Node silently keeps the first, or joins both (check HT-08). */
@@ -51,13 +51,17 @@ export function bearerOf(request: IncomingMessage): string | undefined {
   return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
-export const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0] ?? '';
-
-export function queryOf(request: IncomingMessage): string {
-  const url = request.url ?? '';
-  const cut = url.indexOf('?');
-  return cut === -1 ? '' : url.slice(cut + 1);
+/** The text of a header. Only of Set-Cookie, Node makes a list. */
+export function headerOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
 }
+
+export const pathOf = ({ url = '' }: IncomingMessage): string =>
+  url.includes('?') ? url.slice(0, url.indexOf('?')) : url;
+
+export const queryOf = ({ url = '' }: IncomingMessage): string =>
+  url.includes('?') ? url.slice(url.indexOf('?') + 1) : '';
 
 /** `below`: the path after the endpoint. `query`: empty, or the query with its question mark. */
 export interface EndpointUrl {

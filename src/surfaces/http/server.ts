@@ -14,6 +14,7 @@ import { CONNECTIONS, ConnectionLimit } from './connection-limit.ts';
 import { exchangeOf, type Serving } from './exchange.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestHandler, teller } from './records.ts';
 import { HSTS, replyRaw, SECURITY_HEADERS, sendProblem } from './reply.ts';
+import { headerOf } from './request.ts';
 import { stopListening } from './stop-listening.ts';
 import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 
@@ -124,7 +125,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       return () => sourceOf(request);
     },
     // Trust the header only from a trusted proxy: it decides whether a call is sampled, and in which trace.
-    trace: (request) => observer?.trace?.(trusts(request) ? headerOf(request, 'traceparent') : undefined),
+    trace: (request) => observer?.trace?.(trusts(request) ? headerOf(request.headers, 'traceparent') : undefined),
     answer: (request, response, context) => {
       // Node's parser drops bytes that arrive with an `Upgrade` request, so the connection cannot be used again.
       if (closing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
@@ -153,7 +154,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     failure: Failure,
   ): void => {
     record.code = failure.code;
-    sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
+    sendProblem(request, response, failure, { baseUrl, requestId });
   };
 
   const own = (socket: Duplex): void => {
@@ -260,11 +261,6 @@ function refusalOf({ httpVersion, method, rawHeaders }: IncomingMessage): Failur
   if (rawHeaders.length > 2 * FIELDS)
     return new Failure('invalid_request', { detail: `Send at most ${FIELDS} header fields.` });
   return method === 'CONNECT' ? new Failure('method_not_allowed', { allow: ['GET', 'HEAD'] }) : undefined;
-}
-
-function headerOf(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === 'string' ? value : undefined;
 }
 
 const STATUS_OF_BAD_HTTP: Readonly<Record<string, number>> = {

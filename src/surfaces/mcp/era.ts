@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientTold } from '../../core/audit.ts';
+import { headerOf } from '../http/request.ts';
 import { INVALID_PARAMS, isObject, type Message, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { ASSUMED, legacyOf, MODERN, SERVED, type Version } from './versions.ts';
 
@@ -40,7 +41,7 @@ export const isModern = ({ 'mcp-protocol-version': header }: IncomingHttpHeaders
  * breaks a rule of its envelope.
  */
 export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
-  const header = one(headers, 'mcp-protocol-version');
+  const header = headerOf(headers, 'mcp-protocol-version');
   const params: Params = message.kind === 'request' ? message.params : {};
   const meta = isObject(params['_meta']) ? params['_meta'] : {};
   const named = meta[VERSION];
@@ -69,11 +70,12 @@ export function eraOf(headers: IncomingHttpHeaders, message: Message): Era {
   const client = meta[CLIENT];
   if (client !== undefined && !isImplementation(client))
     throw malformed(CLIENT, 'an object with the texts name and version');
-  if (one(headers, 'mcp-method') !== message.method) throw mismatch('Mcp-Method', 'method');
+  // Two different values of a header are joined, so they differ from the one in the body.
+  if (headerOf(headers, 'mcp-method') !== message.method) throw mismatch('Mcp-Method', 'method');
   const member = NAMED.get(message.method);
   const value = member === undefined ? undefined : params[member];
   // The schema of the params refuses other values later.
-  if (typeof value === 'string' && decoded(one(headers, 'mcp-name')) !== value)
+  if (typeof value === 'string' && decoded(headerOf(headers, 'mcp-name')) !== value)
     throw mismatch('Mcp-Name', `params.${member}`);
   const { traceparent } = meta;
   const { elicitation } = capabilities;
@@ -103,12 +105,6 @@ function clientOf(told: unknown): ClientTold | undefined {
       : '';
   return short(name, 100) === '' ? undefined : { name: short(name, 100), version: short(version, 40) };
 }
-
-/** Node joins repeated headers of these names with a comma. The joined value differs from the value in the body. */
-const one = (headers: IncomingHttpHeaders, name: string): string | undefined => {
-  const value = headers[name];
-  return typeof value === 'string' ? value : undefined;
-};
 
 const ENCODED = /^=\?base64\?((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)\?=$/;
 const PLAIN = /^[\t\x20-\x7e]*$/;

@@ -51,8 +51,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
     const headers = (): OutgoingHttpHeaders => rateLimit(mcpRequest?.quota);
     const refuse = (failure: Failure): void => {
       noteRefusal(record, failure);
-      const tokenSent = request.headers.authorization !== undefined;
-      const context = { baseUrl: options.baseUrl, requestId, resource, tokenSent, scope: SCOPES.join(' ') };
+      const context = { baseUrl: options.baseUrl, requestId, resource, scope: SCOPES.join(' ') };
       sendProblem(request, response, failure, context, headers());
     };
     const answerWith = (status: number, text: string): void => {

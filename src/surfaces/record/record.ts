@@ -1,15 +1,12 @@
 import type { IdentityProvider } from '../../auth/identity-provider.ts';
-import { organizationsOf } from '../../auth/memberships.ts';
-import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
-import { requireEmptyForm, requireSignInForm } from '../../auth/oauth/rules/sign-in-form.ts';
 import { isRecordId, openRecordPages } from '../../gateway/record-page.ts';
 import type { ClientAddress } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { beginIdentity } from '../http/pages/identity.ts';
 import { problems } from '../http/pages/problem.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute } from '../http/pages/routes.ts';
-import { type Given, leave, tryToSignIn } from '../http/pages/sign-in.ts';
-import { organizationsPage, RECORD, signInPage } from '../http/pages/views.ts';
+import { askAtDoor, enterDoor, leaveDoor, type OwnDoor } from '../http/pages/sign-in.ts';
+import { RECORD } from '../http/pages/views.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
 import { missingPage, recordPage, STYLE } from './page.ts';
@@ -41,12 +38,14 @@ export function recordSurface(
     const [, id = '', leg] = PATH.exec(path) ?? [];
     if (!isRecordId(id)) return path.startsWith('/c/') ? missing : undefined;
     if (leg === undefined) return guarded('GET', 'record', (visit) => showRecord(visit, id, read));
-    if (leg === 'sign-in') return guarded('POST', 'record_sign_in', (visit) => receiveSignIn(visit, id));
-    if (leg === 'sign-out') return guarded('POST', 'record_sign_out', (visit) => receiveSignOut(visit, id));
+    if (leg === 'sign-in') return guarded('POST', 'record_sign_in', (visit) => enterDoor(visit, () => doorOf(id)));
+    if (leg === 'sign-out') return guarded('POST', 'record_sign_out', (visit) => leaveDoor(visit, `/c/${id}`));
     return provider ? guarded('GET', 'oauth_identity', (visit) => beginIdentity(visit, provider, `/c/${id}`)) : missing;
   };
   return routesHandler('record', routeOf, { baseUrl }, source);
 }
+
+const doorOf = (id: string): OwnDoor => ({ own: RECORD, base: `/c/${id}`, onward: `/c/${id}` });
 
 /** Answers a request for an address that no record can have. */
 function showMissing(visit: Visit): void {
@@ -57,7 +56,7 @@ function showMissing(visit: Visit): void {
 async function showRecord(visit: Visit, id: string, read: ReadRecord): Promise<void> {
   const { record, wire } = visit;
   const page = await read({ id, session: wire.session, source: wire.source });
-  if (page.state === 'signed_out') return showDoor(visit, id);
+  if (page.state === 'signed_out') return askAtDoor(visit, doorOf(id));
   const signOut = `/c/${id}/sign-out`;
   const { viewer } = page;
   record.does = 'view';
@@ -77,41 +76,4 @@ async function showRecord(visit: Visit, id: string, read: ReadRecord): Promise<v
     record.code = 'not_found';
     visit.page(404, missingPage({ viewer, signOut }));
   } else visit.page(200, recordPage({ id, viewer, signOut, record: page.record }));
-}
-
-async function receiveSignIn(visit: Visit, id: string): Promise<void> {
-  visit.record.does = 'authentication';
-  const form = await visit.form();
-  requireSameOrigin(visit.wire, visit.services.baseUrl);
-  requireSignInForm(form, true);
-  await tryToSignIn(visit, form, {
-    tenant: null,
-    onward: `/c/${id}`,
-    ask: (status, given, headers) => visit.page(status, signIn(visit, id, given), undefined, headers),
-  });
-}
-
-async function receiveSignOut(visit: Visit, id: string): Promise<void> {
-  visit.record.does = 'revocation';
-  const form = await visit.form();
-  requireSameOrigin(visit.wire, visit.services.baseUrl);
-  requireEmptyForm(form);
-  await leave(visit, `/c/${id}`);
-}
-
-/** Shows the sign-in form. A person of several organizations who has just signed in gets the choice of an organization. */
-async function showDoor(visit: Visit, id: string): Promise<void> {
-  const organizations = await organizationsOf(visit.services.db, visit.wire.session);
-  if (organizations.length === 0) return visit.page(200, signIn(visit, id, { email: '' }));
-  const forms = { action: `/c/${id}/sign-in`, signOut: `/c/${id}/sign-out` };
-  visit.page(200, organizationsPage({ ...forms, own: RECORD, organizations }));
-}
-
-function signIn({ services: { identity } }: Visit, id: string, given: Given): string {
-  return signInPage({
-    action: `/c/${id}/sign-in`,
-    own: RECORD,
-    ...given,
-    ...(identity !== undefined && { identity: { action: `/c/${id}/identity`, name: identity } }),
-  });
 }

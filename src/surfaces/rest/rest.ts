@@ -14,7 +14,7 @@ import { entityTag, namesTag } from '../http/entity-tag.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
-import { bearerOf, refuseAmbiguous, refuseBody, refuseOrigins } from '../http/request.ts';
+import { bearerOf, headerOf, pathOf, queryOf, refuseAmbiguous, refuseBody, refuseOrigins } from '../http/request.ts';
 import { bytesHeaders, readConditions } from './bytes.ts';
 import { addBody, readInput } from './input.ts';
 import { routesOf } from './routes.ts';
@@ -30,16 +30,13 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     rateLimit(authority && corridor.quotaOf(authority));
 
   return (request, response, { requestId, record }) => {
-    const url = request.url ?? '';
-    const cut = url.indexOf('?');
-    const match = find(cut === -1 ? url : url.slice(0, cut));
+    const match = find(pathOf(request));
     if (!match) return false;
     record.surface = 'rest';
     const source = exchangeOf(request);
     const refuse = (failure: Failure, headers: OutgoingHttpHeaders = {}): void => {
       noteRefusal(record, failure);
-      const tokenSent = request.headers.authorization !== undefined;
-      sendProblem(request, response, failure, { baseUrl, requestId, resource, tokenSent }, headers);
+      sendProblem(request, response, failure, { baseUrl, requestId, resource }, headers);
     };
     let paid: Authority | undefined;
     /**
@@ -62,7 +59,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       if (tool.origin) refuseOrigins(request);
       refuseAmbiguous(request);
       const wantsBytes = negotiate(request, tool);
-      const { input, problems } = readInput(tool, match.path, cut === -1 ? '' : url.slice(cut + 1));
+      const { input, problems } = readInput(tool, match.path, queryOf(request));
       const bearer = bearerOf(request);
       if (!tool.body) refuseBody(request, response);
       // Without a well-formed token, a request is refused before its body is read.
@@ -78,9 +75,9 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
         bearer,
         source,
         input,
-        idempotencyKey: header(request, 'idempotency-key'),
-        ifMatch: header(request, 'if-match'),
-        origin: header(request, 'origin'),
+        idempotencyKey: headerOf(request.headers, 'idempotency-key'),
+        ifMatch: headerOf(request.headers, 'if-match'),
+        origin: headerOf(request.headers, 'origin'),
         problems: [...problems, ...(conditions?.problems ?? [])],
         ...(wantsBytes && conditions && { bytes: conditions.bytes }),
       });
@@ -126,11 +123,6 @@ const described = (tool: Tool, body: unknown, text: string): OutgoingHttpHeaders
   ...(isConditional(tool) && { ETag: entityTag(text) }),
   ...(tool.location && { Location: tool.location(body) }),
 });
-
-function header(request: IncomingMessage, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === 'string' ? value : undefined;
-}
 
 /** A path whose operations exist only by policy is as an unknown path: who asks with another method is not known yet. */
 const noMethod = (methods: ReadonlyMap<string, Tool>): Failure =>

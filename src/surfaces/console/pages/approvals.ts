@@ -12,16 +12,10 @@ import { EMAIL, named } from '../../http/pages/shell.ts';
 import { APPROVALS, heading } from '../frame.ts';
 import { marked } from '../marked.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
-import { actForm, changedMeanwhile, ends, facts, state, time } from '../parts.ts';
+import { actForm, capital, changedMeanwhile, ends, facts, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 import { appName } from './apps.ts';
 
-const SHOWN = [
-  ['pending', 'Waiting'],
-  ['approved', 'Approved'],
-  ['rejected', 'Rejected'],
-  ['lapsed', 'Lapsed'],
-] as const;
 const WORDS = { pending: 'waiting', approved: 'approved', rejected: 'rejected', lapsed: 'lapsed' } as const;
 const TONES = { pending: 'warn', approved: 'good', rejected: 'bad', lapsed: 'off' } as const;
 const INTERFACES: Readonly<Record<string, string>> = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' };
@@ -65,7 +59,7 @@ ${list({
   filters: [
     { name: 'q', label: 'App' },
     { name: 'operation', label: 'Operation', choices: writes.map((name) => [name, name]), open: true },
-    { name: 'state', label: 'State', choices: SHOWN },
+    { name: 'state', label: 'State', choices: APPROVAL_STATES.map((one) => [one, capital(WORDS[one])]) },
   ],
   table: table(
     'Writes, the waiting ones first',
@@ -181,7 +175,7 @@ function written({ operation, command, assignee }: Approval): Html {
   const members = Object.entries(command).filter(([member]) => !ELSEWHERE.includes(member));
   if (members.length === 0 && operation !== ASSIGN) return html`<p>Nothing besides the operation.</p>`;
   return html`<dl class="list">${operation === ASSIGN ? assigned(assignee) : undefined}${members.map(
-    ([member, value]) => html`<div><dt>${LABELS[member] ?? label(member)}</dt>
+    ([member, value]) => html`<div><dt>${LABELS[member] ?? capital(member).replaceAll('_', ' ')}</dt>
 <dd class="said" dir="auto">${READERS[`${member} ${value}`] ?? marked(typeof value === 'string' ? value : JSON.stringify(value, null, 2))}</dd></div>`,
   )}</dl>`;
 }
@@ -192,8 +186,6 @@ function assigned(assignee: Approval['assignee']): Html {
   return html`<div><dt>${kind === 'team' ? 'Team' : 'Operator'}</dt>
 <dd><code>${id}</code>${name === null ? undefined : html` <bdi class="said">${marked(name)}</bdi>`}</dd></div>`;
 }
-
-const label = (member: string): string => (member.charAt(0).toUpperCase() + member.slice(1)).replaceAll('_', ' ');
 
 const ASSIGN = 'conversation_assign';
 const READERS: Readonly<Record<string, string>> = {

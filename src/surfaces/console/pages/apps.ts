@@ -16,7 +16,7 @@ import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage } from '../page.ts';
 import { commands, dangerous, ends, facts, state, time } from '../parts.ts';
 import { ROWS } from '../query.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, table, titled } from '../table.ts';
 
 const APPS = '/console/apps';
 const KINDS = [
@@ -111,11 +111,7 @@ const appDocument = (app: AppSummary): Record<string, unknown> => ({
   created_at: app.created_at,
 });
 
-const STATES = [
-  ['active', 'Active'],
-  ['expired', 'Expired'],
-  ['revoked', 'Revoked'],
-] as const;
+const STATES = ['active', 'expired', 'revoked'] as const;
 
 const appPage: ConsolePage = {
   path: /^\/console\/apps\/(app_[a-f0-9]{32})$/,
@@ -125,7 +121,7 @@ const appPage: ConsolePage = {
       query,
       parameters: [id = ''],
     } = asked;
-    const wanted = query.one('state', ['active', 'expired', 'revoked']);
+    const wanted = query.one('state', STATES);
     const [app, { rows, total }, names] = await Promise.all([
       findApp(asked.desk, id),
       listCredentials(asked.desk, { app: id, state: wanted }, query.slice),
@@ -161,7 +157,7 @@ ${list({
   noun: ['credential', 'credentials'],
   total,
   // Most apps have a few credentials.
-  filters: several ? [{ name: 'state', label: 'State', choices: STATES }] : [],
+  filters: several ? [{ name: 'state', label: 'State', choices: titled(STATES) }] : [],
   table: html`${rows.map((one) => credentialCard(asked, one, names))}`,
   empty: empty(
     'This app has no credential',

@@ -11,16 +11,11 @@ import { limits, permissions, sensitive, short, websites } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { ConsoleAct, ConsolePage } from '../page.ts';
 import { dangerous, ends, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, table, titled } from '../table.ts';
 import { appName } from './apps.ts';
 
 const CONSENTS = '/console/consents';
 const STATES = ['active', 'expired', 'revoked'] as const;
-const SHOWN = [
-  ['active', 'Active'],
-  ['expired', 'Expired'],
-  ['revoked', 'Revoked'],
-] as const;
 const TONES = { active: 'good', expired: 'off', revoked: 'off' } as const;
 const INTERFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' } as const;
 const REASONS: Readonly<Record<string, string>> = {
@@ -63,7 +58,7 @@ ${list({
   total,
   filters: [
     { name: 'q', label: 'Person or app' },
-    { name: 'state', label: 'State', choices: SHOWN },
+    { name: 'state', label: 'State', choices: titled(STATES) },
     ...(search.app === undefined ? [] : [{ name: 'app', label: 'App id' }]),
     ...(search.person === undefined ? [] : [{ name: 'person', label: 'Person id' }]),
   ],

@@ -3,7 +3,7 @@ import { html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, Exported, ShownPage } from '../page.ts';
 import { actForm, state } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, table, titled } from '../table.ts';
 import { appName } from './apps.ts';
 
 const pathOf = (app: string): string => `/console/apps/${app}/operations`;
@@ -12,10 +12,7 @@ const KINDS = [
   ['read', 'Reads'],
   ['write', 'Writes'],
 ] as const;
-const SWITCHES = [
-  ['on', 'On'],
-  ['off', 'Off'],
-] as const;
+const SWITCHES = ['on', 'off'] as const;
 
 /** The operations of the gateway, and which of them are switched off for one app. */
 const operations: ConsolePage = {
@@ -29,7 +26,7 @@ async function shownList(asked: Asked): Promise<ShownPage | Exported | undefined
   const [id = ''] = asked.parameters;
   const app = await findApp(desk, id);
   if (!app) return undefined;
-  const [kind, wanted] = [query.one('kind', ['read', 'write']), query.one('state', ['on', 'off'])];
+  const [kind, wanted] = [query.one('kind', ['read', 'write']), query.one('state', SWITCHES)];
   const text = (query.text('q') ?? '').toLowerCase();
   const found = registry.all
     .filter((one) => !one.byPolicy || app.writes.includes(one.name) || app.switched_off.includes(one.name))
@@ -66,7 +63,7 @@ ${list({
   filters: [
     { name: 'q', label: 'Name' },
     { name: 'kind', label: 'Kind', choices: KINDS },
-    { name: 'state', label: 'State', choices: SWITCHES },
+    { name: 'state', label: 'State', choices: titled(SWITCHES) },
   ],
   table: table(
     'Operations',

@@ -15,20 +15,12 @@ import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm, changedMeanwhile, commands, dangerous, facts, personCommand, state, time } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, options, table, titled } from '../table.ts';
 
 const PEOPLE = '/console/people';
 const ADD = `${PEOPLE}/add`;
 const ADDED = `${ADD}/send`;
-const SHOWN_ROLES = [
-  ['owner', 'Owner'],
-  ['admin', 'Admin'],
-  ['operator', 'Operator'],
-] as const;
-const SHOWN_STATES = [
-  ['active', 'Active'],
-  ['disabled', 'Disabled'],
-] as const;
+const STATES = ['active', 'disabled'] as const;
 const MEANS: Readonly<Record<PersonSummary['role'], string>> = {
   owner: 'approves apps, sees records, uses the console, makes other owners',
   admin: 'approves apps, sees records, uses the console',
@@ -52,7 +44,7 @@ const personList: ConsolePage = {
     const { query } = asked;
     const search = {
       role: query.one('role', ROLES),
-      state: query.one('state', ['active', 'disabled']),
+      state: query.one('state', STATES),
       text: query.text('q'),
     };
     const { rows, total } = await listPeople(asked.desk, search, query.slice);
@@ -68,8 +60,8 @@ ${list({
   total,
   filters: [
     { name: 'q', label: 'E-mail' },
-    { name: 'role', label: 'Role', choices: SHOWN_ROLES },
-    { name: 'state', label: 'State', choices: SHOWN_STATES },
+    { name: 'role', label: 'Role', choices: titled(ROLES) },
+    { name: 'state', label: 'State', choices: titled(STATES) },
   ],
   table: table(
     'People',
@@ -153,12 +145,11 @@ function changes(asked: Asked, one: PersonSummary): Html {
     return html`<p class="note">This is you. Another owner or admin can change your role or disable you.</p>`;
   if (one.role === 'owner' && person.role !== 'owner')
     return html`<p class="note">Only an owner can change an owner.</p>`;
-  const roles = SHOWN_ROLES.filter(([role]) => role !== 'owner' || person.role === 'owner');
   return html`<h2>Role</h2>
 ${actForm(asked, {
   action: `${PEOPLE}/${one.id}/role`,
   button: 'Change role',
-  fields: html`<input type="hidden" name="was" value="${one.role}"><p class="field"><label for="role">New role</label> ${select(roles, one.role)}</p>
+  fields: html`<input type="hidden" name="was" value="${one.role}"><p class="field"><label for="role">New role</label> ${roleChoice(asked, one.role)}</p>
   <p class="small">As an operator, the person can no longer sign in here, or only as an approver: sessions and consents of the person end.</p>`,
 })}
 <h2>Access</h2>
@@ -175,15 +166,15 @@ again later.`,
 }`;
 }
 
-const select = (roles: readonly (readonly [string, string])[], chosen: string): Html =>
-  html`<select id="role" name="role">${roles.map(
-    ([role, label]) => html`<option value="${role}"${role === chosen ? html` selected` : undefined}>${label}</option>`,
-  )}</select>`;
+/** Only an owner makes another owner. */
+function roleChoice({ person }: Asked, chosen: string): Html {
+  const roles = ROLES.filter((role) => role !== 'owner' || person.role === 'owner');
+  return html`<select id="role" name="role">${options(titled(roles), chosen)}</select>`;
+}
 
 /** The form for a new person. After a refusal it shows the values again, and what is wrong. */
 function addForm(asked: Asked, given: { email: string; role: string; problem?: string }): ShownPage {
   const { problem } = given;
-  const roles = SHOWN_ROLES.filter(([role]) => role !== 'owner' || asked.person.role === 'owner');
   const described = problem === undefined ? undefined : html` aria-describedby="problem" aria-invalid="true"`;
   return {
     title: problem === undefined ? 'Add a person' : 'Problem: Add a person',
@@ -196,7 +187,7 @@ ${actForm(asked, {
   button: 'Add person',
   fields: html`<p class="field"><label for="email">E-mail</label>
     <input id="email" name="email" type="email" value="${plain(given.email, EMAIL)}" autocomplete="off" autocapitalize="none" spellcheck="false" required${described}></p>
-  <p class="field"><label for="role">Role</label> ${select(roles, given.role)}</p>
+  <p class="field"><label for="role">Role</label> ${roleChoice(asked, given.role)}</p>
   <p class="small">${
     asked.identity === undefined
       ? html`Nobody is told. Then the operator of this gateway sets a password, or makes a link that signs the person in. The page

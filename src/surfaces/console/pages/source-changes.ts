@@ -11,6 +11,7 @@ import { type Html, html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ChangeDone, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm, commands } from '../parts.ts';
+import { options } from '../table.ts';
 import { findingList, SOURCES, told } from './sources.ts';
 
 const MODES = [
@@ -73,10 +74,7 @@ ${actForm(asked, {
   <p class="field"><label for="account">Account number</label>
     <input id="account" name="account" inputmode="numeric" value="${given.account}" maxlength="7" required></p>
   <p class="field"><label for="mode">How to read</label>
-    <select id="mode" name="mode">${MODES.map(
-      ([mode, label]) =>
-        html`<option value="${mode}"${given.mode === mode ? html` selected` : undefined}>${label}</option>`,
-    )}</select></p>
+    <select id="mode" name="mode">${options(MODES, given.mode)}</select></p>
   <p class="field"><label for="period">Seconds between two polls</label>
     <input id="period" name="period" inputmode="numeric" value="${given.period}" maxlength="7"></p>
   <p class="field"><label for="time_zone">Time zone of the website</label>

@@ -1,7 +1,10 @@
 import { websiteNames } from '../../../gateway/console/administration.ts';
 import {
   countRecords,
+  findingsOf,
   findSource,
+  isAlone,
+  lagOf,
   listRejects,
   listSources,
   type RejectRecord,
@@ -12,18 +15,13 @@ import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, atMost, dangerous, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, table, titled } from '../table.ts';
 
 export const SOURCES = '/console/sources';
 /** The longest text of a helpdesk that a page shows. */
 const SHOWN = 500;
 
-const STATES = [
-  ['following', 'Following'],
-  ['loading', 'Loading'],
-  ['failing', 'Failing'],
-  ['paused', 'Paused'],
-] as const;
+const STATES = ['following', 'loading', 'failing', 'paused'] as const;
 const TONES = { following: 'good', loading: 'good', failing: 'bad', paused: 'off' } as const;
 
 /** What a message for the command line means in the console. */
@@ -33,20 +31,12 @@ export const told = (text: string): string =>
 const nameOf = ({ kind, account }: Pick<SourceRecord, 'kind' | 'account'>): Html =>
   html`${kind === 'chatwoot' ? 'Chatwoot' : named(kind)}, account ${named(account)}`;
 
-function lag({ lag_seconds: seconds, behind }: SourceRecord): string {
-  if (seconds === null) return 'unknown';
-  return `${Math.round(seconds)} s${behind === null ? '' : `, ${behind} changes wait`}`;
-}
-
 const sourceList: ConsolePage = {
   path: /^\/console\/sources$/,
   operation: 'console_sources',
   async show(asked) {
     const { desk, query } = asked;
-    const search = {
-      text: query.text('q'),
-      state: query.one('state', ['following', 'loading', 'failing', 'paused']),
-    };
+    const search = { text: query.text('q'), state: query.one('state', STATES) };
     const [{ rows, total }, names] = await Promise.all([listSources(desk, search, query.slice), websiteNames(desk)]);
     const file = exported(asked, 'sources', rows.map(sourceDocument));
     if (file) return file;
@@ -61,7 +51,7 @@ ${list({
   total,
   filters: [
     { name: 'q', label: 'Account or website id' },
-    { name: 'state', label: 'State', choices: STATES },
+    { name: 'state', label: 'State', choices: titled(STATES) },
   ],
   table: table(
     'Sources',
@@ -77,7 +67,7 @@ ${list({
       html`<a href="${SOURCES}/${one.id}">${nameOf(one)}</a>`,
       one.website_id === null ? 'not written yet' : named(names.get(one.website_id) ?? one.website_id),
       state(one.state, TONES[one.state]),
-      lag(one),
+      lagOf(one),
       atMost(one.rejects),
       one.last_success_at ? time(one.last_success_at) : 'none',
     ]),
@@ -133,7 +123,7 @@ ${one.last_error === null ? undefined : html`<div class="problem" role="alert"><
 ${facts([
   [
     'State',
-    html`${state(one.state, TONES[one.state])}${alone(one) ? html` <span class="small">no gateway runs it now</span>` : undefined}`,
+    html`${state(one.state, TONES[one.state])}${isAlone(one) ? html` <span class="small">no gateway runs it now</span>` : undefined}`,
   ],
   one.progress
     ? [
@@ -141,7 +131,7 @@ ${facts([
         `${one.progress.phase}: ${one.progress.done}${one.progress.total === null ? '' : ` of ${one.progress.total}`} records`,
       ]
     : undefined,
-  ['Behind', lag(one)],
+  ['Behind', lagOf(one)],
   ['Last success', one.last_success_at ? time(one.last_success_at) : 'none'],
   ['Compared', one.compared_at ? time(one.compared_at) : 'never'],
   ['Website', one.website_id === null ? 'not written yet' : named(names.get(one.website_id) ?? one.website_id)],
@@ -188,21 +178,14 @@ ${removal(asked, one)}`,
   },
 };
 
-/** True if the source should run and no gateway has run it for some seconds. */
-const alone = ({ state: now, held, created_at }: SourceRecord): boolean =>
-  !held && (now === 'loading' || now === 'following') && Date.now() - created_at.getTime() > 3_000;
-
 const rejectDocument = ({ origin, pointer, code }: RejectRecord): Record<string, unknown> => ({
   row: origin,
   pointer,
   code,
 });
 
-const findings = ({ findings: found, compare_error }: SourceRecord): Html | undefined => {
-  const all = [
-    ...found,
-    ...(compare_error === null ? [] : [{ level: 'degraded', about: 'comparison', text: compare_error }]),
-  ];
+const findings = (one: SourceRecord): Html | undefined => {
+  const all = findingsOf(one);
   return all.length === 0 ? undefined : html`<h2>Findings of the last check</h2>${findingList(all)}`;
 };
 

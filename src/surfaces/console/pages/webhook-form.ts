@@ -14,7 +14,7 @@ import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ShownPage } from '../page.ts';
 import { actForm, changedMeanwhile, facts } from '../parts.ts';
-import { empty } from '../table.ts';
+import { empty, options } from '../table.ts';
 import { SHOWN, WEBHOOKS } from './webhooks.ts';
 
 /** The credentials that the form can show. */
@@ -119,17 +119,17 @@ export async function webhookForm(asked: Asked, editing: Editing, given: Webhook
     <input id="url" name="url" type="url" value="${given.url}" placeholder="https://hooks.example/gateway" autocomplete="off" spellcheck="false" maxlength="2048"${editing.keeps ? undefined : html` required`}${described}>
     <span class="small">An https address on port 443 or 8443.${editing.keeps ? ' Leave the field empty to keep the present address.' : undefined}</span></p>
   <p class="field"><label for="website">Website</label>
-    <select id="website" name="website" required>${kept(chosen.website, [...names.keys()])}${[...names].map(
-      ([id, name]) =>
-        html`<option value="${id}"${chosen.website === id ? html` selected` : undefined}>${plain(name, 80)}</option>`,
+    <select id="website" name="website" required>${kept(chosen.website, [...names.keys()])}${options(
+      [...names].map(([id, name]) => [id, plain(name, 80)]),
+      chosen.website,
     )}</select></p>
   <p class="field"><label for="credential">Credential</label>
     <select id="credential" name="credential" required>${kept(
       chosen.credential,
       able.map(({ id }) => id),
-    )}${able.map(
-      (one) =>
-        html`<option value="${one.id}"${chosen.credential === one.id ? html` selected` : undefined}>${plain(one.client_host ?? one.app_name, 80)} (${one.id.slice(0, 12)}…)</option>`,
+    )}${options(
+      able.map((one) => [one.id, `${plain(one.client_host ?? one.app_name, 80)} (${one.id.slice(0, 12)}…)`]),
+      chosen.credential,
     )}</select>
     <span class="small">Its permissions decide what is sent. When it ends, the webhook is silent.</span></p>
   <fieldset class="choices"><legend>Changes of</legend>${EVENT_FAMILIES.map(

@@ -2,6 +2,7 @@ import { websiteNames } from '../../../gateway/console/administration.ts';
 import {
   DELIVERY_STATUSES,
   type DeliveryRecord,
+  deliveryDocument,
   type EndpointRecord,
   findWebhook,
   listDeliveries,
@@ -13,17 +14,13 @@ import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, dangerous, distance, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, table, titled } from '../table.ts';
 
 export const WEBHOOKS = '/console/webhooks';
 /** The longest receiver and description that a page shows. */
 export const SHOWN = 240;
 
-const STATES = [
-  ['enabled', 'Enabled'],
-  ['failing', 'Failing'],
-  ['disabled', 'Disabled'],
-] as const;
+const STATES = ['enabled', 'failing', 'disabled'] as const;
 
 const BECAUSE: Readonly<Record<NonNullable<EndpointRecord['disabled_because']>, string>> = {
   owner: 'by an administrator',
@@ -51,7 +48,7 @@ const webhookList: ConsolePage = {
     const search = {
       text: query.text('q'),
       website: query.text('website'),
-      state: query.one('state', ['enabled', 'failing', 'disabled']),
+      state: query.one('state', STATES),
     };
     const [{ rows, total }, names] = await Promise.all([listWebhooks(desk, search, query.slice), websiteNames(desk)]);
     const file = exported(asked, 'webhooks', rows.map(webhookDocument));
@@ -69,7 +66,7 @@ ${list({
   filters: [
     { name: 'q', label: 'Receiver or description' },
     { name: 'website', label: 'Website', choices: [...names] },
-    { name: 'state', label: 'State', choices: STATES },
+    { name: 'state', label: 'State', choices: titled(STATES) },
   ],
   table: table(
     'Webhooks',
@@ -222,21 +219,6 @@ function deliveryRow(asked: Asked, { id, subscription_id }: EndpointRecord, row:
       : undefined,
   ];
 }
-
-const deliveryDocument = (one: DeliveryRecord): Record<string, unknown> => ({
-  delivery_id: one.id,
-  event_id: one.event_id,
-  event_type: one.event_type,
-  test: one.test,
-  status: one.status,
-  attempts: one.attempts,
-  attempted_at: one.attempted_at,
-  next_attempt_at: one.next_attempt_at,
-  response_status: one.response_status,
-  error: one.error,
-  created_at: one.created_at,
-  ended_at: one.ended_at,
-});
 
 const changes = (asked: Asked, { id, enabled }: EndpointRecord): Html => html`
 <div class="acts">

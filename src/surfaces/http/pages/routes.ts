@@ -72,6 +72,6 @@ export const routesHandler =
       const failure = error instanceof Failure ? error : new Failure('internal', { cause: error });
       record.code = failure.code;
       record.cause = failure.details.cause;
-      sendProblem(request, response, failure, { baseUrl, requestId, resource: '', tokenSent: false });
+      sendProblem(request, response, failure, { baseUrl, requestId });
     });
   };

@@ -1,9 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http';
-import { chooseOrganization } from '../../../auth/memberships.ts';
+import { chooseOrganization, organizationsOf } from '../../../auth/memberships.ts';
 import type { Parameters } from '../../../auth/oauth/parameters.ts';
+import { requireSameOrigin } from '../../../auth/oauth/rules/same-origin.ts';
+import { requireEmptyForm, requireSignInForm } from '../../../auth/oauth/rules/sign-in-form.ts';
 import { type NamedPerson, SESSION_SECONDS, type SignedIn, signIn, signOut } from '../../../auth/sign-in.ts';
 import { clearedSession, sessionCookie } from './cookies.ts';
 import { tellLocked, tellPassed, tellRefused } from './told.ts';
+import { type OrganizationsView, type OwnPage, organizationsPage, type SignInView, signInPage } from './views.ts';
 import type { Visit } from './visit.ts';
 
 /** The contents of a sign-in form. After a refusal, the form shows the e-mail address again and says the problem. */
@@ -82,4 +85,61 @@ export async function leave(visit: Visit, onward: string): Promise<void> {
     await tellPassed(visit, person);
   }
   visit.redirect(onward, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
+}
+
+/** The way into pages of the gateway itself, and out of them. */
+export interface OwnDoor {
+  readonly own: OwnPage;
+  /** The path of the page. The forms of the door have paths below it. */
+  readonly base: string;
+  /** The path to which the browser goes after the sign-in. */
+  readonly onward: string;
+  readonly approvers?: boolean;
+}
+
+interface DoorView extends Partial<Given>, Pick<SignInView, 'note'> {
+  readonly status?: number;
+  /** The organizations of a person who has signed in and must choose one. */
+  readonly organizations?: OrganizationsView['organizations'];
+}
+
+/** Shows the sign-in, or the choice of an organization. */
+export function showDoor(
+  visit: Visit,
+  { own, base, onward }: OwnDoor,
+  { status = 200, email = '', organizations = [], ...asked }: DoorView,
+  headers = {},
+): void {
+  const to = onward === base ? '' : `?to=${encodeURIComponent(onward)}`;
+  const action = `${base}/sign-in${to}`;
+  const { identity: name } = visit.services;
+  const identity = name === undefined ? {} : { identity: { action: `${base}/identity${to}`, name } };
+  const text =
+    organizations.length > 0
+      ? organizationsPage({ action, signOut: `${base}/sign-out`, own, organizations })
+      : signInPage({ action, own, email, ...asked, ...identity });
+  visit.page(status, text, undefined, headers);
+}
+
+/** Shows the sign-in. A person of several organizations who has just signed in gets the choice of an organization. */
+export async function askAtDoor(visit: Visit, door: OwnDoor): Promise<void> {
+  showDoor(visit, door, { organizations: await organizationsOf(visit.services.db, visit.wire.session) });
+}
+
+export async function enterDoor(visit: Visit, doorOf: (visit: Visit) => OwnDoor): Promise<void> {
+  visit.record.does = 'authentication';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  requireSignInForm(form, true);
+  const door = doorOf(visit);
+  const ask: Asking['ask'] = (status, given, headers) => showDoor(visit, door, { status, ...given }, headers);
+  await tryToSignIn(visit, form, { ...door, tenant: null, ask });
+}
+
+export async function leaveDoor(visit: Visit, onward: string): Promise<void> {
+  visit.record.does = 'revocation';
+  const form = await visit.form();
+  requireSameOrigin(visit.wire, visit.services.baseUrl);
+  requireEmptyForm(form);
+  await leave(visit, onward);
 }

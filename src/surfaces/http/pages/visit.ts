@@ -5,7 +5,7 @@ import type { Parameters } from '../../../auth/oauth/parameters.ts';
 import { asFailure } from '../../../gateway/call.ts';
 import type { RequestRecord } from '../records.ts';
 import { send } from '../reply.ts';
-import { queryOf } from '../request.ts';
+import { headerOf, queryOf } from '../request.ts';
 import { sessionOf } from './cookies.ts';
 import { readForm } from './form.ts';
 
@@ -18,8 +18,8 @@ export interface PageServices extends Pick<Services, 'baseUrl' | 'db'> {
 export type Sender = Omit<OAuthRequest, 'parameters' | 'form'>;
 
 export const wireOf = (request: IncomingMessage, source: string, baseUrl: string): Sender => {
-  const { authorization, origin, 'sec-fetch-site': site } = request.headers;
-  const fetchSite = typeof site === 'string' ? site : undefined;
+  const { authorization, origin } = request.headers;
+  const fetchSite = headerOf(request.headers, 'sec-fetch-site');
   return { authorization, origin, fetchSite, session: sessionOf(request, baseUrl), source };
 };
 
