@@ -6,12 +6,7 @@ import { hostOf } from '../../outbound/receivers.ts';
 import { readUpTo, requestTo, responseTo } from '../../outbound/request.ts';
 import { resolveName } from '../../outbound/resolve.ts';
 import { NotPerformed, refused } from '../helpdesk.ts';
-
-export interface ApiSettings {
-  /** The address of Chatwoot, for example `https://support.example.com`. */
-  readonly apiUrl: string;
-  readonly token: string;
-}
+import type { ApiOfSource } from '../kinds.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST';
@@ -38,7 +33,11 @@ const NOT_BEGUN: readonly number[] = [301, 307, 308, 400, 401, 402, 403, 405, 40
  * Asks Chatwoot once and returns the JSON of its answer. Throws NotPerformed if the request had no effect. After any
  * other error, the effect is unknown. No error contains the token, the request or the answer.
  */
-export async function ask({ apiUrl, token }: ApiSettings, asked: ApiRequest, signal: AbortSignal): Promise<unknown> {
+export async function ask(
+  { apiUrl, token }: Pick<ApiOfSource, 'apiUrl' | 'token'>,
+  asked: ApiRequest,
+  signal: AbortSignal,
+): Promise<unknown> {
   const { method, path, body, bytes = BYTES } = asked;
   const url = new URL(`${apiUrl}${path}`);
   const addresses = await before(signal, addressesOf(url)).catch((error: unknown) => {
