@@ -3,7 +3,6 @@ import { Failure } from '../../core/failures.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { elsewhere, loadAuthority } from '../../store/calls/authority.ts';
 import { isUnavailable } from '../../store/driver/errors.ts';
-import type { Database } from '../../store/driver/postgres.ts';
 import {
   endedSessions,
   type HeldSession,
@@ -14,20 +13,13 @@ import {
   ticketHolder,
   useTicket,
 } from '../../store/events/realtime-sessions.ts';
-import type { CursorKeys } from '../cursors.ts';
 import { RealtimeConnection } from './connection.ts';
 import type { CloseCause } from './frames.ts';
-import { Pages } from './pages.ts';
+import { Pages, type PagesOptions } from './pages.ts';
 import { TIMINGS, type Timings, type Wire } from './wire.ts';
 
-export interface RealtimeOptions {
-  readonly db: Database;
-  readonly keys: CursorKeys;
-  readonly eventKey: () => Promise<Uint8Array>;
+export interface RealtimeOptions extends Omit<PagesOptions, 'every' | 'authority'> {
   readonly permitted: (authority: Authority) => boolean;
-  readonly charge: (authority: Authority) => Promise<number>;
-  readonly refund: (authority: Authority, units: number) => void;
-  readonly onError: (error: unknown) => void;
   readonly timings?: Partial<Timings>;
 }
 
@@ -35,6 +27,7 @@ export interface Admitted extends HeldSession {
   readonly authority: Authority;
   /** The client's address. */
   readonly from: string;
+  /** The end of the session in Unix milliseconds. */
   readonly expiresAt: number;
 }
 
@@ -82,7 +75,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     return kept.length === websites.length ? { ...found.authority, websites: new Map(kept) } : undefined;
   };
   const sitesOf = ({ websites }: Authority): string[] => [...websites.values()].map(({ site }) => site);
-  const again: Pages['authority'] = async (authority, from) =>
+  const again: PagesOptions['authority'] = async (authority, from) =>
     narrowed(await loadAuthority(db, authority.digest), sitesOf(authority), from);
 
   const pages = new Pages({ ...options, onError, every: timings.look, authority: again });
@@ -99,7 +92,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     away = false;
     // Sockets with the same token share one look-up of the authority.
     const looked = new Map<string, Promise<Found>>();
-    const together: Pages['authority'] = async (authority, from) => {
+    const together: PagesOptions['authority'] = async (authority, from) => {
       const key = Buffer.from(authority.digest).toString('hex');
       const found = looked.get(key) ?? loadAuthority(db, authority.digest);
       looked.set(key, found);
