@@ -1,5 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { jsonOf } from '../../core/json.ts';
 import { isPublic } from '../../outbound/addresses.ts';
 import { before } from '../../outbound/before.ts';
 import { hostOf } from '../../outbound/receivers.ts';
@@ -113,7 +114,7 @@ export function hasTooManyMarks(bytes: Buffer): boolean {
 }
 
 function judged(status: number, text: string | undefined): unknown {
-  const json = parsed(text);
+  const json = text === undefined ? undefined : jsonOf(text);
   if (status >= 200 && status < 300) {
     if (json === undefined) throw new Error('the answer of the API is not JSON or is too long');
     return json;
@@ -129,14 +130,6 @@ function endingOf(status: number, json: unknown): NotPerformed['ending'] | undef
   if (status === 404) return { refused: isError(json) ? 'not_found' : 'native_unavailable' };
   if (status === 422 || status === 413) return { rejected: 'operation_conflict' };
   return NOT_BEGUN.includes(status) ? { refused: 'native_unavailable' } : undefined;
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined; // The text is not JSON. The caller decides what this means.
-  }
 }
 
 const isError = (json: unknown): boolean => typeof json === 'object' && json !== null && 'error' in json;

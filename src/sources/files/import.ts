@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { jsonOf } from '../../core/json.ts';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, type Progress, rehearsal } from '../engine/apply.ts';
@@ -292,11 +293,7 @@ async function stageFile(
 function stageLine(stage: Stage, at: At, line: Line, folder: string | null): Promise<void> | undefined {
   if (line.text === null) return stage.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
   if (line.text.trim() === '') return undefined;
-  let json: unknown;
-  try {
-    json = JSON.parse(line.text);
-  } catch {
-    return stage.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
-  }
+  const json = jsonOf(line.text);
+  if (json === undefined) return stage.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
   return stage.record(at, json, folder);
 }
