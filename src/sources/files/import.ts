@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { jsonOf } from '../../core/json.ts';
+import { Refused } from '../../core/refused.ts';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, type Progress, rehearsal } from '../engine/apply.ts';
@@ -16,13 +17,6 @@ import { unreadable, unwritableFile } from './paths.ts';
 
 export type { Reject } from '../engine/rejects.ts';
 export { ImportBusy } from '../engine/run.ts';
-
-/**
- * Nothing was imported, for example because a file cannot be read. The message is a whole sentence for the operator.
- */
-export class ImportRefused extends Error {
-  override readonly name = 'ImportRefused';
-}
 
 interface Common {
   readonly dryRun?: boolean;
@@ -77,9 +71,9 @@ const BLOCK = 65_536;
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
   const unwritable = options.rejects === undefined ? undefined : await unwritableFile(options.rejects, options.files);
-  if (unwritable !== undefined) throw new ImportRefused(unwritable);
+  if (unwritable !== undefined) throw new Refused(unwritable);
   if (options.files.filter((file) => file === '-').length > 1)
-    throw new ImportRefused('Standard input can be read only once. Give `-` only once.');
+    throw new Refused('Standard input can be read only once. Give `-` only once.');
   return inRun(db, options, sources, options.resume === true, async (stage, state) => {
     for (const [file, path] of options.files.entries()) {
       if (file < state.file) continue;
@@ -242,7 +236,7 @@ async function checkOrganization(db: Database, organization: string | undefined)
   const found = await db.query(
     sql`SELECT 1 FROM platform.organization WHERE ${organization} IN (public_id, external_id)`,
   );
-  if (found.length === 0) throw new ImportRefused('The organization does not exist.');
+  if (found.length === 0) throw new Refused('The organization does not exist.');
 }
 
 async function describe(path: string): Promise<FileIdentity> {
@@ -258,7 +252,7 @@ async function describe(path: string): Promise<FileIdentity> {
       await file.close();
     }
   } catch (error) {
-    throw new ImportRefused(unreadable(path, error), { cause: error });
+    throw new Refused(unreadable(path, error), { cause: error });
   }
 }
 
