@@ -45,14 +45,12 @@ interface WaitingPage {
 
 /** All reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take turns. */
 export class Pages {
-  readonly options: PagesOptions;
   readonly #heads: Heads;
   readonly #acks: BatchQueues<Ack, boolean>;
   readonly #reads = new FairLimit({ atOnce: TOGETHER, each: TOGETHER - 1 });
   readonly #waiting = new Map<string, WaitingPage[]>();
 
-  constructor(options: PagesOptions) {
-    this.options = options;
+  constructor(readonly options: PagesOptions) {
     this.#heads = new Heads(options);
     this.#acks = new BatchQueues<Ack, boolean>({
       run: async (acks) => {
