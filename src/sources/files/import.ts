@@ -8,15 +8,16 @@ import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, type Progress, rehearsal } from '../engine/apply.ts';
 import type { PersonDigest } from '../engine/digests.ts';
-import type { RecordType } from '../engine/records.ts';
 import { type Reject, type StoredReject, storedRejects } from '../engine/rejects.ts';
 import { type FileIdentity, type Run, type RunState, takeRun } from '../engine/run.ts';
 import { type At, Stage } from '../engine/stage.ts';
+import { type ImportResult, type ImportTally, resultOf, total } from '../engine/tally.ts';
 import { blocksOf, type Line } from './lines.ts';
 import { unreadable, unwritableFile } from './paths.ts';
 
 export type { Reject } from '../engine/rejects.ts';
 export { ImportBusy } from '../engine/run.ts';
+export type { ImportResult } from '../engine/tally.ts';
 
 interface Common {
   readonly dryRun?: boolean;
@@ -42,22 +43,6 @@ export interface ImportOptions extends Common {
 export interface RecordsOptions extends Common {
   /** Reports show this name as `file`, because the records come from no file. */
   readonly name?: string;
-}
-
-export interface ImportCounts {
-  readonly read: number;
-  readonly written: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly rejected: number;
-  /** Records of erased people, which were left out. */
-  readonly suppressed: number;
-}
-
-/** `read` is the sum of the other counts. Blank lines are not counted. */
-export interface ImportResult extends ImportCounts {
-  /** The counts of each record type in the import. The key '' stands for lines of an unknown type. */
-  readonly types: Readonly<Partial<Record<RecordType | '', ImportCounts>>>;
 }
 
 const HEAD = 65_536;
@@ -141,7 +126,7 @@ async function inRun(
     await apply(db, run, options.signal, (progress) => options.onProgress?.(progress));
     await run.finish();
     await report(options, sources, storedRejects(db, run));
-    return await result(db, run);
+    return await resultOf(db, run);
   } finally {
     await run.release();
   }
@@ -164,9 +149,9 @@ async function rehearse(
   sources: readonly FileIdentity[],
 ): Promise<ImportResult> {
   const steps = await rehearsal(db, run);
-  const [row] = await db.query<{
-    outcome: { tally: (ImportCounts & { type: RecordType | '' })[]; rejects: StoredReject[] };
-  }>(sql`SELECT gateway.import_rehearse(${run.slot}, ${steps}::text[], 100000) AS outcome`);
+  const [row] = await db.query<{ outcome: { tally: ImportTally[]; rejects: StoredReject[] } }>(
+    sql`SELECT gateway.import_rehearse(${run.slot}, ${steps}::text[], 100000) AS outcome`,
+  );
   if (row === undefined) throw new Error('gateway.import_rehearse returned no row');
   await run.finish();
   await report(options, sources, [row.outcome.rejects]);
@@ -205,30 +190,6 @@ async function tell(
     for (const reject of rejects) options.onReject?.(reject);
     await file?.write(rejects.map((reject) => `${JSON.stringify(reject)}\n`).join(''));
   }
-}
-
-async function result(db: Database, run: Run): Promise<ImportResult> {
-  return total(
-    await db.query<ImportCounts & { type: RecordType | '' }>(sql`
-      SELECT type, sum(read)::float8 AS read, sum(written)::float8 AS written, sum(unchanged)::float8 AS unchanged,
-             sum(removed)::float8 AS removed, sum(rejected)::float8 AS rejected, sum(suppressed)::float8 AS suppressed
-        FROM gateway.import_tally WHERE slot = ${run.slot} GROUP BY type ORDER BY type`),
-  );
-}
-
-function total(tally: readonly (ImportCounts & { type: RecordType | '' })[]): ImportResult {
-  const types: Partial<Record<RecordType | '', ImportCounts>> = {};
-  const sum = { read: 0, written: 0, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 };
-  for (const { type, read, written, unchanged, removed, rejected, suppressed } of tally) {
-    types[type] = { read, written, unchanged, removed, rejected, suppressed };
-    sum.read += read;
-    sum.written += written;
-    sum.unchanged += unchanged;
-    sum.removed += removed;
-    sum.rejected += rejected;
-    sum.suppressed += suppressed;
-  }
-  return { ...sum, types };
 }
 
 async function checkOrganization(db: Database, organization: string | undefined): Promise<void> {
