@@ -7,7 +7,7 @@ import type { HeldSession, Watched } from '../../store/events/realtime-sessions.
 import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';
 import { CLOSE, type CloseCause, type FrameId, LOST, readFrame, type ServerFrame } from './frames.ts';
-import type { Pages, PagesOptions } from './pages.ts';
+import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
 import type { Admitted } from './realtime.ts';
 import type { Timings, Wire } from './wire.ts';
@@ -119,7 +119,7 @@ export class RealtimeConnection implements Watched {
   }
 
   /** The credential has a new revision. The socket continues with the new authority, or closes. */
-  async prove(again: PagesOptions['authority']): Promise<void> {
+  async prove(again: Pages['authority']): Promise<void> {
     const found = await again(this.#authority, this.#start.from);
     if (found) this.#authority = found;
     else this.close('authority');
@@ -154,7 +154,7 @@ export class RealtimeConnection implements Watched {
       );
       if (!current()) return;
       const { revision, cursor } = from;
-      const attachment = new Attachment(pages.options.keys, { subscription, revision, cursor });
+      const attachment = new Attachment(pages.keys, { subscription, revision, cursor });
       this.#attached.set(subscription, attachment);
       this.#send({ type: 'attached', id, subscription_id: subscription, revision, after: cursor });
       attachment.unwatch = pages.watch(this.#authority, attachment.websites, (website, head) => {
@@ -270,7 +270,7 @@ export class RealtimeConnection implements Watched {
         return await work(this.#authority);
       } catch (error) {
         if (!(error instanceof StaleAuthority)) throw error;
-        const found = attempt < 3 ? await pages.options.authority(this.#authority, from) : undefined;
+        const found = attempt < 3 ? await pages.authority(this.#authority, from) : undefined;
         if (!found) throw new Failure('authority_changed');
         this.#authority = found;
       }
@@ -279,7 +279,7 @@ export class RealtimeConnection implements Watched {
 
   #codeOf(error: unknown): FailureCode {
     if (error instanceof Failure) return error.code;
-    this.#start.pages.options.onError(error);
+    this.#start.pages.onError(error);
     return isUnavailable(error) ? 'service_unavailable' : 'internal';
   }
 

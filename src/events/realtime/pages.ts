@@ -45,12 +45,20 @@ interface WaitingPage {
 
 /** All reads and writes for the sockets of this process. Only a few reads run at the same time, and apps take turns. */
 export class Pages {
+  readonly keys: CursorKeys;
+  readonly authority: PagesOptions['authority'];
+  readonly onError: (error: unknown) => void;
+  readonly #options: PagesOptions;
   readonly #heads: Heads;
   readonly #acks: BatchQueues<Ack, boolean>;
   readonly #reads = new FairLimit({ atOnce: TOGETHER, each: TOGETHER - 1 });
   readonly #waiting = new Map<string, WaitingPage[]>();
 
-  constructor(readonly options: PagesOptions) {
+  constructor(options: PagesOptions) {
+    this.keys = options.keys;
+    this.authority = options.authority;
+    this.onError = options.onError;
+    this.#options = options;
     this.#heads = new Heads(options);
     this.#acks = new BatchQueues<Ack, boolean>({
       run: async (acks) => {
@@ -145,18 +153,17 @@ export class Pages {
     authority: Authority,
     { session, subscription, after }: HeldSession & { subscription: string; after: string | undefined },
   ): Promise<{ revision: number; cursor: string }> {
-    const { db, keys } = this.options;
-    const access = { db, authority };
+    const access = { db: this.#options.db, authority };
     const row = await new Caller(authority).take(readSubscription(access, subscription));
     const { revision } = row;
     const kept = after ?? (await readAck(access, session, subscription, revision));
-    if (after !== undefined && readCursor(keys, after) === undefined) throw new Failure('invalid_cursor');
+    if (after !== undefined && readCursor(this.keys, after) === undefined) throw new Failure('invalid_cursor');
     const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
     const { credentialId: credential, environment } = authority;
     const positions = new Map(row.sites.map((site, i) => [ids.get(site) ?? '', row.positions[i] ?? 0]));
     return {
       revision,
-      cursor: kept ?? writeCursor(keys, { subscription, revision, credential, environment, positions }),
+      cursor: kept ?? writeCursor(this.keys, { subscription, revision, credential, environment, positions }),
     };
   }
 
@@ -165,7 +172,7 @@ export class Pages {
    * free, readers who could not pay get it too.
    */
   async #together(authority: Authority, page: PageRange, readers: readonly WaitingPage[]): Promise<void> {
-    const { charge, refund } = this.options;
+    const { charge, refund } = this.#options;
     const asked = readers.filter(({ wanted }) => wanted());
     const charges = await Promise.allSettled(asked.map(() => charge(authority)));
     const refused: { readonly reader: WaitingPage; readonly reason: unknown }[] = [];
@@ -191,7 +198,7 @@ export class Pages {
   }
 
   #pull(authority: Authority, { subscription, after }: PageRange): Promise<EventPage> {
-    const { db, keys, eventKey } = this.options;
+    const { db, keys, eventKey } = this.#options;
     const context = { access: { db, authority }, keys, eventKey };
     return new Caller(authority).take(pullPage(context, { subscription, after, limit: PAGE }));
   }
@@ -207,11 +214,11 @@ export class Pages {
    */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return this.#takeTurn(authority, wanted, async () => {
-      const units = await this.options.charge(authority);
+      const units = await this.#options.charge(authority);
       try {
         return await work();
       } catch (error) {
-        if (error instanceof StaleAuthority) this.options.refund(authority, units);
+        if (error instanceof StaleAuthority) this.#options.refund(authority, units);
         throw error;
       }
     });

@@ -75,7 +75,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     return kept.length === websites.length ? { ...found.authority, websites: new Map(kept) } : undefined;
   };
   const sitesOf = ({ websites }: Authority): string[] => [...websites.values()].map(({ site }) => site);
-  const again: PagesOptions['authority'] = async (authority, from) =>
+  const again: Pages['authority'] = async (authority, from) =>
     narrowed(await loadAuthority(db, authority.digest), sitesOf(authority), from);
 
   const pages = new Pages({ ...options, onError, every: timings.look, authority: again });
@@ -92,7 +92,7 @@ export function openRealtime(options: RealtimeOptions): Realtime {
     away = false;
     // Sockets with the same token share one look-up of the authority.
     const looked = new Map<string, Promise<Found>>();
-    const together: PagesOptions['authority'] = async (authority, from) => {
+    const together: Pages['authority'] = async (authority, from) => {
       const key = Buffer.from(authority.digest).toString('hex');
       const found = looked.get(key) ?? loadAuthority(db, authority.digest);
       looked.set(key, found);
