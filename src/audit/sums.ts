@@ -1,3 +1,6 @@
+import type { StoredAudit } from '../store/audit/records.ts';
+import type { AuditRecord } from './chain.ts';
+
 /** Buckets of durations: the first up to 1 ms, each further one sqrt(2) times as long, the last without end. */
 const BUCKETS = 33;
 
@@ -16,18 +19,8 @@ interface Sum {
 }
 
 /** What a sum needs of a record or of a block. Members without a value can be null. */
-interface Summed {
-  readonly organization_id?: string | null | undefined;
-  readonly app_id?: string | null | undefined;
-  readonly surface?: string | null | undefined;
-  readonly time?: string | undefined;
-}
-
-interface SummedCall {
-  readonly operation?: string | null | undefined;
-  readonly outcome?: string | null | undefined;
-  readonly units?: number | null | undefined;
-}
+type Summed = Partial<Pick<AuditRecord | StoredAudit, 'organization_id' | 'app_id' | 'surface' | 'time'>>;
+type SummedCall = Partial<Pick<AuditRecord | StoredAudit, 'operation' | 'outcome' | 'units'>>;
 
 /** The sums of records by hour, app, surface, operation and outcome, for gateway.audit_hour. */
 export class Sums {

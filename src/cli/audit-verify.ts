@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { verifyAudit } from '../audit/verify.ts';
 import { openGivenKeys } from '../auth/key-file.ts';
+import { jsonOf } from '../core/json.ts';
 import { type AuditHead, auditDays } from '../store/audit/verify.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -77,13 +78,7 @@ async function readHeads(path: string): Promise<AuditHead[]> {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unreadable';
     throw new Refused(`The file of --heads cannot be read (${code}).`);
   });
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw error instanceof SyntaxError ? refused : error;
-  }
-  const parsed = Heads.safeParse(value);
+  const parsed = Heads.safeParse(jsonOf(text));
   if (!parsed.success) throw refused;
   return parsed.data.heads;
 }

@@ -1,5 +1,5 @@
 import { openGivenKeys } from '../auth/key-file.ts';
-import { SuppressionSealed, sealedKey, takeSeal } from '../privacy/digests.ts';
+import { sealedKey, takeSeal } from '../privacy/digests.ts';
 import * as cells from '../store/administration/cells.ts';
 import { readCellFacts } from '../store/cells/facts.ts';
 import { withStoreAt } from '../store/open/cell.ts';
@@ -47,7 +47,7 @@ export async function takeKeys({ store, config }: CommandContext, address: strin
   try {
     await takeSeal(db, keys, suppression);
   } catch (error) {
-    if (!(error instanceof SuppressionSealed)) throw error;
+    if (!(error instanceof Refused)) throw error;
     throw new Refused(
       opened(suppression) === undefined
         ? 'GATEWAY_KEYS cannot open the key of suppressions of the other cell. All cells must have the same GATEWAY_KEYS.'

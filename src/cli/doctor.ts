@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { wellFormed } from '../auth/tokens.ts';
+import type { WebsiteKey } from '../core/ids.ts';
 import {
   brokenJournals,
-  type CheckedSite,
   expiredTasks,
   lapsedDeliveries,
   lapsedTasks,
@@ -89,7 +89,7 @@ const counting =
 
 /** Runs a check for each website. On a large store, one statement for all websites would exceed its timeout. */
 const perSite =
-  (check: string, detail: string, count: (db: Database, site: CheckedSite) => Promise<number>): Check =>
+  (check: string, detail: string, count: (db: Database, site: WebsiteKey) => Promise<number>): Check =>
   async (db) => {
     const findings: DoctorFinding[] = [];
     for (const site of await sitesOfStore(db)) {

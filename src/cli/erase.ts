@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import { openGivenKeys } from '../auth/key-file.ts';
 import { countSharers, SHARERS_MAX } from '../privacy/addresses.ts';
 import type { Certificate, Kind } from '../privacy/certificate.ts';
-import { SuppressionSealed } from '../privacy/digests.ts';
 import { erase } from '../privacy/erase.ts';
 import { listErasures } from '../privacy/erasures.ts';
 import { sqlState } from '../store/driver/errors.ts';
@@ -70,7 +69,6 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
     try {
       certificate = await erase(slow, keys, { kind, id, reason: reason.trim(), dryRun });
     } catch (error) {
-      if (error instanceof SuppressionSealed) throw new Refused(error.message);
       if (sqlState(error) === 'GW503') throw new Refused(BUILDING);
       throw error;
     }

@@ -57,8 +57,8 @@ async function load(
   given: ImportFlags,
 ): Promise<void> {
   // The importer loads 0.1 s of packages, which the help does not need.
-  const { ImportBusy, ImportRefused, importFiles } = await import('../sources/files/import.ts');
-  const { openDigest, SuppressionSealed } = await import('../privacy/digests.ts');
+  const { ImportBusy, importFiles } = await import('../sources/files/import.ts');
+  const { openDigest } = await import('../privacy/digests.ts');
   const { db } = await store();
   const stop = new AbortController();
   const interrupt = (): void => {
@@ -88,9 +88,7 @@ async function load(
   } catch (error) {
     progress.end();
     if (stop.signal.aborted) throw new Refused(interrupted(files, given));
-    if (error instanceof ImportRefused || error instanceof ImportBusy || error instanceof SuppressionSealed)
-      throw new Refused(error.message);
-    throw error;
+    throw error instanceof ImportBusy ? new Refused(error.message) : error;
   } finally {
     process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
   }

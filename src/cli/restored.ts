@@ -1,14 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { openGivenKeys } from '../auth/key-file.ts';
-import type { Keyring } from '../auth/keys.ts';
 import { EVENT_FAMILIES } from '../core/events.ts';
-import { SuppressionSealed } from '../privacy/digests.ts';
-import { type ErasureList, parseErasures, type Repeated, repeatErasures } from '../privacy/erasures.ts';
+import { type ErasureList, parseErasures, repeatErasures } from '../privacy/erasures.ts';
 import { endConsents } from '../store/administration/consents.ts';
 import { compareAll } from '../store/administration/sources.ts';
 import { lapseApprovals } from '../store/calls/ledger.ts';
-import type { Database } from '../store/driver/postgres.ts';
 import { leapJournals } from '../store/events/journal.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -46,7 +43,7 @@ export function restoredCommand(program: Command, register: RunAction): void {
     const keys = list && (await openGivenKeys(config));
     out.note(`store: ${storeName}`);
     const { slow } = await store();
-    const repeated = list && keys && (await eraseAgain(slow, keys, list));
+    const repeated = list && keys && (await repeatErasures(slow, keys, list));
     for (const id of repeated?.others ?? [])
       out.note(`${id} is somebody else in this store. Nobody was erased under this id.`);
     const websites = await leapJournals(slow, EVENT_FAMILIES);
@@ -71,13 +68,4 @@ async function readList(path: string): Promise<ErasureList> {
   const list = parseErasures(text);
   if (list === undefined) throw new Refused('The file of --erasures is no list of `gateway erase list --json`.');
   return list;
-}
-
-async function eraseAgain(db: Database, keys: Keyring, list: ErasureList): Promise<Repeated> {
-  try {
-    return await repeatErasures(db, keys, list);
-  } catch (error) {
-    if (error instanceof SuppressionSealed) throw new Refused(error.message);
-    throw error;
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOf } from '../core/json.ts';
 
 export interface CursorKeys {
   /** The name of the key that signs new cursors. */
@@ -73,13 +74,8 @@ export function readCursor(keys: CursorKeys, cursor: string): CursorState | unde
 }
 
 function parse(text: string): { readonly kid: string } | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-    return typeof value === 'object' && value !== null && 'kid' in value && typeof value.kid === 'string'
-      ? { ...value, kid: value.kid }
-      : undefined;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+  const value = jsonOf(Buffer.from(text, 'base64url').toString('utf8'));
+  return typeof value === 'object' && value !== null && 'kid' in value && typeof value.kid === 'string'
+    ? { ...value, kid: value.kid }
+    : undefined;
 }

@@ -1,4 +1,4 @@
-/** Resolves after this time, when a promise resolves, or when the signal aborts. Leaves no timer behind. */
+/** Resolves after this time (Infinity: never), when a promise resolves, or when the signal aborts. Leaves no timer. */
 export async function pauseUpTo(
   milliseconds: number,
   others: readonly Promise<unknown>[] = [],
@@ -8,7 +8,7 @@ export async function pauseUpTo(
   const over = new Promise<void>((resolve) => {
     end = resolve;
   });
-  const timer = setTimeout(end, milliseconds);
+  const timer = milliseconds === Infinity ? undefined : setTimeout(end, milliseconds);
   signal?.addEventListener('abort', end, { once: true });
   if (signal?.aborted) end();
   await Promise.race([over, ...others]);

@@ -1,14 +1,10 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Keyring } from '../auth/keys.ts';
+import { Refused } from '../core/refused.ts';
 import { sql } from '../core/sql.ts';
 import type { PersonDigest } from '../sources/engine/digests.ts';
 import { SourceRefused } from '../sources/follow/explain.ts';
 import type { Database } from '../store/driver/postgres.ts';
-
-/** No key of the operator opens the key of the digests. The message is a whole sentence for the operator. */
-export class SuppressionSealed extends Error {
-  override readonly name = 'SuppressionSealed';
-}
 
 const PURPOSE = 'suppression';
 /** 132 bits of the HMAC. */
@@ -16,7 +12,7 @@ const LENGTH = 22;
 
 /**
  * The digests of this store. Undefined if nobody was ever erased. `keys` is called only if the store has digests. A dry run
- * does not renew the seal.
+ * does not renew the seal. Throws Refused if no key of the operator opens the key of the digests.
  */
 export async function openDigest(
   db: Database,
@@ -32,7 +28,7 @@ export async function sourceDigest(db: Database, keys: Keyring): Promise<PersonD
   try {
     return await openDigest(db, async () => keys);
   } catch (error) {
-    throw error instanceof SuppressionSealed ? new SourceRefused(error.message, { cause: error }) : error;
+    throw error instanceof Refused ? new SourceRefused(error.message, { cause: error }) : error;
   }
 }
 
@@ -49,17 +45,17 @@ export async function sealedKey(db: Database): Promise<string | undefined> {
 }
 
 /**
- * Takes the key of another store, whose digests this store gets. Throws SuppressionSealed if nobody can open the key, or if
+ * Takes the key of another store, whose digests this store gets. Throws Refused if nobody can open the key, or if
  * this store has digests under a key of its own.
  */
 export async function takeSeal(db: Database, keys: Keyring, sealed: string): Promise<void> {
   const plain = keys.open(PURPOSE, sealed);
-  if (plain === undefined) throw new SuppressionSealed(UNREADABLE);
+  if (plain === undefined) throw new Refused(UNREADABLE);
   await db.query(sql`
     INSERT INTO gateway.suppression_key AS k (sealed) VALUES (${sealed})
     ON CONFLICT (one) DO UPDATE SET sealed = excluded.sealed WHERE NOT EXISTS (SELECT FROM gateway.suppression)`);
   if (keys.open(PURPOSE, (await sealedKey(db)) ?? '') !== plain)
-    throw new SuppressionSealed('The list of erased people is of another store: this store has a list of its own.');
+    throw new Refused('The list of erased people is of another store: this store has a list of its own.');
 }
 
 const UNREADABLE =
@@ -71,7 +67,7 @@ const UNREADABLE =
  */
 async function opened(db: Database, keys: Keyring, sealed: string, renews = true): Promise<PersonDigest> {
   const plain = keys.open(PURPOSE, sealed);
-  if (plain === undefined) throw new SuppressionSealed(UNREADABLE);
+  if (plain === undefined) throw new Refused(UNREADABLE);
   if (renews && !sealed.startsWith(`${keys.kid}~`)) {
     const renewed = keys.seal(PURPOSE, plain);
     await db.query(sql`UPDATE gateway.suppression_key SET sealed = ${renewed} WHERE sealed = ${sealed}`);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Keyring } from '../auth/keys.ts';
+import { jsonOf } from '../core/json.ts';
 import { sql } from '../core/sql.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Certificate } from './certificate.ts';
@@ -31,14 +32,7 @@ const listSchema = z.object({
 export type ErasureList = z.infer<typeof listSchema>;
 
 /** The list in a text. Undefined if the text is no such list. */
-export function parseErasures(text: string): ErasureList | undefined {
-  try {
-    return listSchema.safeParse(JSON.parse(text)).data;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
+export const parseErasures = (text: string): ErasureList | undefined => listSchema.safeParse(jsonOf(text)).data;
 
 export async function listErasures(db: Database): Promise<ErasureList> {
   const erasures = await db.query<ErasureList['erasures'][number]>(sql`

@@ -12,6 +12,7 @@ export interface SourceSettings {
   readonly period: number;
   /** The IANA time zone of the website. */
   readonly timeZone: string;
+  /** The folder of the helpdesk's files. Null if the gateway cannot read the files. */
   readonly storage: string | null;
   /** The external_id of the website's organization. If undefined, the account becomes an organization. */
   readonly organization?: string;
@@ -20,9 +21,8 @@ export interface SourceSettings {
 }
 
 /** The API of a helpdesk, which gets the writes of the gateway (src/sources/writer). */
-export interface ApiOfSource {
-  readonly address: string;
-  readonly account: string;
+export interface ApiOfSource extends Pick<SourceSettings, 'address' | 'account'> {
+  /** The address of the API, for example `https://support.example.com`. */
   readonly apiUrl: string;
   readonly token: string;
 }

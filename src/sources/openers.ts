@@ -14,8 +14,7 @@ interface SourceOpener {
 /** How each helpdesk is read. */
 export const SOURCE_KINDS: Readonly<Record<SourceKind, SourceOpener>> = {
   chatwoot: {
-    open: ({ account, storage, ...settings }) =>
-      openChatwoot({ ...settings, account: Number(account), ...(storage !== null && { storage }) }),
+    open: openChatwoot,
     grants: chatwootGrants,
     website: (account) => ({ row: `accounts/${account}`, external_id: `cw:${account}:website:${account}` }),
   },

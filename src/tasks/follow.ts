@@ -61,16 +61,8 @@ export class Follow {
   /** Waits without a timer, because a process can have a thousand streams. */
   async #changed({ id, state }: Task, signal: AbortSignal): Promise<void> {
     const watched = this.#watch.watch(id, state);
-    let wake = (): void => undefined;
-    const woken = new Promise<void>((resolve) => {
-      wake = resolve;
-    });
-    signal.addEventListener('abort', wake, { once: true });
-    if (signal.aborted) wake();
-    void watched.changed.then(wake);
-    await woken;
+    await pauseUpTo(Infinity, [watched.changed], signal);
     watched.leave();
-    signal.removeEventListener('abort', wake);
   }
 
   async #read(bearer: string, from: string | undefined, id: string): Promise<Task | undefined | 'later'> {

@@ -53,6 +53,7 @@ export interface RunnerOptions {
   readonly corridor: Corridor;
   readonly owner: string;
   readonly onError: (error: unknown) => void;
+  /** Called for each call that a task makes. The request that sent the task may have ended earlier. */
   readonly onCall?: (call: RunCall) => void;
   readonly books?: Books | undefined;
   /** Called when a task of this process has ended or is dropped. */

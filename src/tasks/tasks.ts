@@ -1,13 +1,12 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
-import type { Books, CallOrigin } from '../core/audit.ts';
+import type { CallOrigin } from '../core/audit.ts';
 import { Failure, refusesCredential } from '../core/failures.ts';
 import type { Skill } from '../core/skill.ts';
 import { pauseUpTo } from '../flow/pause.ts';
-import { asFailure, Caller, type Corridor } from '../gateway/call.ts';
+import { asFailure, Caller } from '../gateway/call.ts';
 import { StaleAuthority } from '../store/calls/guard.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
-import type { Database } from '../store/driver/postgres.ts';
 import {
   type Accepted,
   cancelTask,
@@ -22,7 +21,7 @@ import {
 import { Batches, type BatchesOptions } from './batches.ts';
 import { Follow, type Following } from './follow.ts';
 import { pageStartOf, pageTokenOf } from './page-token.ts';
-import { type EndedTask, type RunCall, Runner } from './runner.ts';
+import { type EndedTask, Runner, type RunnerOptions } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
 import { grantsOf, isOpen, type Task, viewOf, websiteOf } from './view.ts';
 import { Watch } from './watch.ts';
@@ -103,17 +102,10 @@ export interface Tasks {
   stop(): Promise<void>;
 }
 
-export interface TasksOptions {
-  readonly db: Database;
+export interface TasksOptions extends Omit<RunnerOptions, 'batches' | 'owner' | 'onEnd'> {
   readonly batches?: BatchesOptions['batches'];
-  readonly corridor: Corridor;
-  readonly onError: (error: unknown) => void;
-  /** Called for each call that a task makes. The request that sent the task may have ended earlier. */
-  readonly onCall?: (call: RunCall) => void;
-  readonly books?: Books | undefined;
   /** Milliseconds that a caller waits for its task to end. Default: PATIENCE. */
   readonly patience?: number;
-  readonly held?: number;
 }
 
 /** Milliseconds that a caller waits for its task to end. The agent card publishes this value. */

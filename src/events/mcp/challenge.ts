@@ -1,4 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { jsonOf } from '../../core/json.ts';
 import { FairLimit, QueueFull } from '../../flow/fair-limit.ts';
 import { RateLimit } from '../../flow/rate-limit.ts';
 import { type DeliveryOutcome, type SenderOptions, send } from '../../outbound/sender.ts';
@@ -82,12 +83,7 @@ export function problemOf(outcome: {
 function echoes(outcome: DeliveryOutcome, challenge: string): boolean {
   if (!('body' in outcome) || !outcome.body) return false;
   const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
-  try {
-    const answer: unknown = JSON.parse(outcome.body.toString('utf8'));
-    const echo = typeof answer === 'object' && answer !== null && 'challenge' in answer ? answer.challenge : undefined;
-    return typeof echo === 'string' && timingSafeEqual(digest(echo), digest(challenge));
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
-  }
+  const answer = jsonOf(outcome.body.toString('utf8'));
+  const echo = typeof answer === 'object' && answer !== null && 'challenge' in answer ? answer.challenge : undefined;
+  return typeof echo === 'string' && timingSafeEqual(digest(echo), digest(challenge));
 }

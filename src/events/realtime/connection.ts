@@ -9,6 +9,7 @@ import { Attachment } from './attachment.ts';
 import { CLOSE, type CloseCause, type FrameId, LOST, readFrame, type ServerFrame } from './frames.ts';
 import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
+import type { Admitted } from './realtime.ts';
 import type { Timings, Wire } from './wire.ts';
 
 /** Bytes that may wait for a client that does not read (WS-06). */
@@ -16,12 +17,7 @@ const BUFFERED = 1024 * 1024;
 /** After this many failed reads of a page in a row, the socket closes. */
 const FAILURES = 10;
 
-interface Start extends HeldSession {
-  readonly authority: Authority;
-  /** The client's address. */
-  readonly from: string;
-  /** The end of the session in Unix milliseconds. */
-  readonly expiresAt: number;
+interface Start extends Admitted {
   readonly wire: Wire;
   readonly pages: Pages;
   readonly timings: Timings;

@@ -5,7 +5,6 @@ import { BatchQueues } from '../../flow/batch-queues.ts';
 import { FairLimit } from '../../flow/fair-limit.ts';
 import { Caller } from '../../store/calls/caller.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
-import type { Database } from '../../store/driver/postgres.ts';
 import { type Ack, type HeldSession, readAck, storeAcks } from '../../store/events/realtime-sessions.ts';
 import { readSubscription } from '../../store/events/subscriptions.ts';
 import { type CursorKeys, readCursor, writeCursor } from '../cursors.ts';
@@ -49,10 +48,7 @@ export class Pages {
   readonly keys: CursorKeys;
   readonly authority: PagesOptions['authority'];
   readonly onError: (error: unknown) => void;
-  readonly #db: Database;
-  readonly #eventKey: PagesOptions['eventKey'];
-  readonly #charge: PagesOptions['charge'];
-  readonly #refund: PagesOptions['refund'];
+  readonly #options: PagesOptions;
   readonly #heads: Heads;
   readonly #acks: BatchQueues<Ack, boolean>;
   readonly #reads = new FairLimit({ atOnce: TOGETHER, each: TOGETHER - 1 });
@@ -62,10 +58,7 @@ export class Pages {
     this.keys = options.keys;
     this.authority = options.authority;
     this.onError = options.onError;
-    this.#db = options.db;
-    this.#eventKey = options.eventKey;
-    this.#charge = options.charge;
-    this.#refund = options.refund;
+    this.#options = options;
     this.#heads = new Heads(options);
     this.#acks = new BatchQueues<Ack, boolean>({
       run: async (acks) => {
@@ -160,7 +153,7 @@ export class Pages {
     authority: Authority,
     { session, subscription, after }: HeldSession & { subscription: string; after: string | undefined },
   ): Promise<{ revision: number; cursor: string }> {
-    const access = { db: this.#db, authority };
+    const access = { db: this.#options.db, authority };
     const row = await new Caller(authority).take(readSubscription(access, subscription));
     const { revision } = row;
     const kept = after ?? (await readAck(access, session, subscription, revision));
@@ -179,21 +172,22 @@ export class Pages {
    * free, readers who could not pay get it too.
    */
   async #together(authority: Authority, page: PageRange, readers: readonly WaitingPage[]): Promise<void> {
+    const { charge, refund } = this.#options;
     const asked = readers.filter(({ wanted }) => wanted());
-    const charges = await Promise.allSettled(asked.map(() => this.#charge(authority)));
+    const charges = await Promise.allSettled(asked.map(() => charge(authority)));
     const refused: { readonly reader: WaitingPage; readonly reason: unknown }[] = [];
     const paid = asked.flatMap((reader, i) => {
       const charged = charges[i];
       if (charged?.status !== 'fulfilled') refused.push({ reader, reason: charged?.reason });
       else if (reader.wanted()) return [{ reader, units: charged.value }];
-      else this.#refund(authority, charged.value);
+      else refund(authority, charged.value);
       return [];
     });
     if (paid.length > 0) {
       const [pulled] = await Promise.allSettled([this.#pull(authority, page)]);
       const free = pulled.status === 'rejected' || (pulled.value.events.length === 0 && !pulled.value.has_more);
       for (const { reader, units } of paid) {
-        if (free) this.#refund(authority, units);
+        if (free) refund(authority, units);
         if (pulled.status === 'fulfilled') reader.resolve(pulled.value);
         else reader.reject(pulled.reason);
       }
@@ -204,7 +198,8 @@ export class Pages {
   }
 
   #pull(authority: Authority, { subscription, after }: PageRange): Promise<EventPage> {
-    const context = { access: { db: this.#db, authority }, keys: this.keys, eventKey: this.#eventKey };
+    const { db, keys, eventKey } = this.#options;
+    const context = { access: { db, authority }, keys, eventKey };
     return new Caller(authority).take(pullPage(context, { subscription, after, limit: PAGE }));
   }
 
@@ -219,11 +214,11 @@ export class Pages {
    */
   #turn<T>(authority: Authority, wanted: () => boolean, work: () => Promise<T>): Promise<T> {
     return this.#takeTurn(authority, wanted, async () => {
-      const units = await this.#charge(authority);
+      const units = await this.#options.charge(authority);
       try {
         return await work();
       } catch (error) {
-        if (error instanceof StaleAuthority) this.#refund(authority, units);
+        if (error instanceof StaleAuthority) this.#options.refund(authority, units);
         throw error;
       }
     });

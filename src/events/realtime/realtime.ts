@@ -3,7 +3,6 @@ import { Failure } from '../../core/failures.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { elsewhere, loadAuthority } from '../../store/calls/authority.ts';
 import { isUnavailable } from '../../store/driver/errors.ts';
-import type { Database } from '../../store/driver/postgres.ts';
 import {
   endedSessions,
   type HeldSession,
@@ -14,20 +13,13 @@ import {
   ticketHolder,
   useTicket,
 } from '../../store/events/realtime-sessions.ts';
-import type { CursorKeys } from '../cursors.ts';
 import { RealtimeConnection } from './connection.ts';
 import type { CloseCause } from './frames.ts';
-import { Pages } from './pages.ts';
+import { Pages, type PagesOptions } from './pages.ts';
 import { TIMINGS, type Timings, type Wire } from './wire.ts';
 
-export interface RealtimeOptions {
-  readonly db: Database;
-  readonly keys: CursorKeys;
-  readonly eventKey: () => Promise<Uint8Array>;
+export interface RealtimeOptions extends Omit<PagesOptions, 'every' | 'authority'> {
   readonly permitted: (authority: Authority) => boolean;
-  readonly charge: (authority: Authority) => Promise<number>;
-  readonly refund: (authority: Authority, units: number) => void;
-  readonly onError: (error: unknown) => void;
   readonly timings?: Partial<Timings>;
 }
 
@@ -35,6 +27,7 @@ export interface Admitted extends HeldSession {
   readonly authority: Authority;
   /** The client's address. */
   readonly from: string;
+  /** The end of the session in Unix milliseconds. */
   readonly expiresAt: number;
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { APPROVAL_REQUESTED, EVENT_FAMILIES, EVENT_TYPE } from '../../core/events.ts';
+import type { WebsiteKey } from '../../core/ids.ts';
 import { Refused } from '../../core/refused.ts';
 import { receiverOf } from '../../outbound/receivers.ts';
 import { AddressRefused, checkedAddresses } from '../../outbound/resolve.ts';
@@ -87,16 +88,10 @@ export interface WithSecret extends Managed {
   readonly secret: string;
 }
 
-interface SiteOf {
-  readonly id: string;
-  readonly tenant: string;
-  readonly site: string;
-}
-
 export interface NewWebhook {
   readonly id: string;
   readonly credential: Pick<CredentialRecord, 'id' | 'state'>;
-  readonly site: SiteOf;
+  readonly site: WebsiteKey;
   readonly url: string;
   readonly eventTypes?: readonly string[] | undefined;
   readonly description?: string | undefined;
@@ -139,7 +134,7 @@ export async function createWebhook(door: WebhookDoor, made: NewWebhook): Promis
 
 export interface WebhookChanges extends Omit<EndpointChanges, 'credential' | 'site'> {
   readonly credential?: NewWebhook['credential'] | undefined;
-  readonly site?: SiteOf | undefined;
+  readonly site?: WebsiteKey | undefined;
 }
 
 export async function updateWebhook(

@@ -1,17 +1,13 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { jsonOf } from '../../core/json.ts';
 import { isPublic } from '../../outbound/addresses.ts';
 import { before } from '../../outbound/before.ts';
 import { hostOf } from '../../outbound/receivers.ts';
 import { readUpTo, requestTo, responseTo } from '../../outbound/request.ts';
 import { resolveName } from '../../outbound/resolve.ts';
 import { NotPerformed, refused } from '../helpdesk.ts';
-
-export interface ApiSettings {
-  /** The address of Chatwoot, for example `https://support.example.com`. */
-  readonly apiUrl: string;
-  readonly token: string;
-}
+import type { ApiOfSource } from '../kinds.ts';
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST';
@@ -38,7 +34,11 @@ const NOT_BEGUN: readonly number[] = [301, 307, 308, 400, 401, 402, 403, 405, 40
  * Asks Chatwoot once and returns the JSON of its answer. Throws NotPerformed if the request had no effect. After any
  * other error, the effect is unknown. No error contains the token, the request or the answer.
  */
-export async function ask({ apiUrl, token }: ApiSettings, asked: ApiRequest, signal: AbortSignal): Promise<unknown> {
+export async function ask(
+  { apiUrl, token }: Pick<ApiOfSource, 'apiUrl' | 'token'>,
+  asked: ApiRequest,
+  signal: AbortSignal,
+): Promise<unknown> {
   const { method, path, body, bytes = BYTES } = asked;
   const url = new URL(`${apiUrl}${path}`);
   const addresses = await before(signal, addressesOf(url)).catch((error: unknown) => {
@@ -114,7 +114,7 @@ export function hasTooManyMarks(bytes: Buffer): boolean {
 }
 
 function judged(status: number, text: string | undefined): unknown {
-  const json = parsed(text);
+  const json = text === undefined ? undefined : jsonOf(text);
   if (status >= 200 && status < 300) {
     if (json === undefined) throw new Error('the answer of the API is not JSON or is too long');
     return json;
@@ -130,14 +130,6 @@ function endingOf(status: number, json: unknown): NotPerformed['ending'] | undef
   if (status === 404) return { refused: isError(json) ? 'not_found' : 'native_unavailable' };
   if (status === 422 || status === 413) return { rejected: 'operation_conflict' };
   return NOT_BEGUN.includes(status) ? { refused: 'native_unavailable' } : undefined;
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return text === undefined ? undefined : JSON.parse(text);
-  } catch {
-    return undefined; // The text is not JSON. The caller decides what this means.
-  }
 }
 
 const isError = (json: unknown): boolean => typeof json === 'object' && json !== null && 'error' in json;

@@ -1,3 +1,5 @@
+import { jsonOf } from '../../core/json.ts';
+
 /** Reads values of Chatwoot that can have many shapes. No function throws. */
 
 type JsonMembers = Readonly<Record<string, unknown>>;
@@ -5,21 +7,13 @@ type JsonMembers = Readonly<Record<string, unknown>>;
 const isMembers = (value: unknown): value is JsonMembers =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /**
  * Reads `messages.content_attributes`: JSON inside a JSON string (Rails), or the object itself. Else an empty object.
  */
 export function contentAttributes(text: string | null): JsonMembers {
   if (text === null) return {};
-  const once = parsed(text);
-  const value = typeof once === 'string' ? parsed(once) : once;
+  const once = jsonOf(text);
+  const value = typeof once === 'string' ? jsonOf(once) : once;
   return isMembers(value) ? value : {};
 }
 

@@ -14,12 +14,6 @@ import type { Names } from './map.ts';
 import { beginPoll, behindPoll, changesPoll } from './poll.ts';
 import { Polled } from './poll-known.ts';
 
-export interface ChatwootSettings extends Omit<SourceSettings, 'account' | 'storage'> {
-  readonly account: number;
-  /** The folder of Chatwoot's files. Undefined if the gateway cannot read the files. */
-  readonly storage?: string;
-}
-
 /** Timeout of a statement in milliseconds. Reading a page of a large Chatwoot can take long. */
 const STATEMENT = 60_000;
 
@@ -53,8 +47,9 @@ async function pagesOf(desk: Desk, from: readonly string[]): Promise<(readonly [
 }
 
 /** Opens Chatwoot as a source of records. Nothing is read before the first call. */
-export function openChatwoot(settings: ChatwootSettings): Source {
-  const { address, account, mode, period, reader, organization } = settings;
+export function openChatwoot(settings: SourceSettings): Source {
+  const { address, mode, period, reader, organization } = settings;
+  const account = Number(settings.account);
   if (!Number.isSafeInteger(account) || account < 1)
     throw new Error('the account of Chatwoot must be a number from 1 on');
   const names: Names = {
@@ -62,7 +57,7 @@ export function openChatwoot(settings: ChatwootSettings): Source {
     timeZone: settings.timeZone,
     organization: organization ?? `cw:${account}:organization:${account}`,
     makesOrganization: organization === undefined,
-    storage: settings.storage !== undefined,
+    storage: settings.storage !== null,
   };
   // With one connection, a page and the following check of the installation come from the same server.
   const connect = (target: string): Database =>

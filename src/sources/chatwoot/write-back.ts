@@ -3,7 +3,8 @@ import { sql } from '../../core/sql.ts';
 import { before } from '../../outbound/before.ts';
 import { openDatabase } from '../../store/driver/postgres.ts';
 import { type Helpdesk, NotPerformed, refused, type SentNote, type SentReply } from '../helpdesk.ts';
-import { type ApiRequest, type ApiSettings, ask } from './api.ts';
+import type { ApiOfSource } from '../kinds.ts';
+import { type ApiRequest, ask } from './api.ts';
 import {
   type DeskChange,
   type DeskState,
@@ -17,12 +18,6 @@ import {
 } from './change.ts';
 import { ATTRIBUTES, openConversations, type ReadyConversation } from './conversation.ts';
 import { DISPOSITION, marked, markFor, markIn, markOf, marksOf, OPERATION, OPERATIONS, unmarked } from './mark.ts';
-
-export interface WriteBackSettings extends ApiSettings {
-  /** Chatwoot's database. Only it tells the API number of a conversation, and its attributes without its messages. */
-  readonly address: string;
-  readonly account: number;
-}
 
 const Listed = z.object({ id: z.int().min(1), content: z.string(), created_at: z.number() });
 /** A stored note. Its text is at most as long as the text of an imported note (engine/records.ts). */
@@ -56,10 +51,11 @@ interface ReplyRow {
 }
 
 /** Opens Chatwoot for writes. Sends nothing before the first call. */
-export function openChatwootApi(settings: WriteBackSettings): Helpdesk {
-  const { address, account } = settings;
+export function openChatwootApi(settings: ApiOfSource): Helpdesk {
+  const account = Number(settings.account);
+  // Only the database tells the API number of a conversation, and its attributes without its messages.
   const db = openDatabase({
-    target: address,
+    target: settings.address,
     connections: 1,
     statementTimeout: STATEMENT,
     name: 'gateway-write-back',

@@ -1,4 +1,5 @@
 import { raw, sql } from '../../core/sql.ts';
+import type { RejectRecord } from '../../store/administration/sources.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Change, Position } from '../source.ts';
@@ -26,12 +27,6 @@ export interface Written {
   readonly rejected: number;
   /** Records of erased people, which were left out. */
   readonly suppressed: number;
-}
-
-interface RefusedRow {
-  readonly origin: string;
-  readonly pointer: string;
-  readonly code: string;
 }
 
 interface Staged extends StagedRow {
@@ -141,7 +136,7 @@ async function write(
   changes: readonly Spelled[],
   position: Position | null,
 ): Promise<Written> {
-  const refused: RefusedRow[] = [];
+  const refused: RejectRecord[] = [];
   // If a row is reported twice, the last report counts.
   const rows = new Map<string, Staged>();
   let seq = 0;
@@ -202,13 +197,13 @@ interface SentRows {
   /** A JSON array of staged rows. */
   readonly rows: string;
   readonly origins: readonly string[];
-  readonly refused: readonly RefusedRow[];
+  readonly refused: readonly RejectRecord[];
   readonly steps: readonly string[];
   readonly position: Position | null;
 }
 
 interface PageOutcome extends Written {
-  readonly refused: readonly RefusedRow[];
+  readonly refused: readonly RejectRecord[];
 }
 
 async function send(db: Database, held: HeldSource, sent: SentRows): Promise<PageOutcome> {

@@ -5,6 +5,7 @@ import { CHUNK, type ContentProblem, contentAt, inlineContent } from './content.
 import { digestsOf, type PersonDigest } from './digests.ts';
 import { type FileRecord, type Prepared, prepareFile, prepareRecord } from './prepare.ts';
 import type { RecordType } from './records.ts';
+import type { Reject } from './rejects.ts';
 import type { StagedRow, StoredContent } from './row.ts';
 import { explainLostLease, type Run } from './run.ts';
 
@@ -20,10 +21,7 @@ export interface At {
   readonly origin?: string;
 }
 
-interface RowProblem {
-  readonly pointer: string;
-  readonly code: string;
-}
+type RowProblem = Pick<Reject, 'pointer' | 'code'>;
 
 const ROWS = 1000;
 const BYTES = 4 * 1024 * 1024;

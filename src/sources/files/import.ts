@@ -2,26 +2,22 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, open, realpath, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { jsonOf } from '../../core/json.ts';
+import { Refused } from '../../core/refused.ts';
 import { raw, sql } from '../../core/sql.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, type Progress, rehearsal } from '../engine/apply.ts';
 import type { PersonDigest } from '../engine/digests.ts';
-import type { RecordType } from '../engine/records.ts';
 import { type Reject, type StoredReject, storedRejects } from '../engine/rejects.ts';
 import { type FileIdentity, type Run, type RunState, takeRun } from '../engine/run.ts';
 import { type At, Stage } from '../engine/stage.ts';
+import { type ImportResult, type ImportTally, resultOf, total } from '../engine/tally.ts';
 import { blocksOf, type Line } from './lines.ts';
 import { unreadable, unwritableFile } from './paths.ts';
 
 export type { Reject } from '../engine/rejects.ts';
 export { ImportBusy } from '../engine/run.ts';
-
-/**
- * Nothing was imported, for example because a file cannot be read. The message is a whole sentence for the operator.
- */
-export class ImportRefused extends Error {
-  override readonly name = 'ImportRefused';
-}
+export type { ImportResult } from '../engine/tally.ts';
 
 interface Common {
   readonly dryRun?: boolean;
@@ -49,22 +45,6 @@ export interface RecordsOptions extends Common {
   readonly name?: string;
 }
 
-export interface ImportCounts {
-  readonly read: number;
-  readonly written: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly rejected: number;
-  /** Records of erased people, which were left out. */
-  readonly suppressed: number;
-}
-
-/** `read` is the sum of the other counts. Blank lines are not counted. */
-export interface ImportResult extends ImportCounts {
-  /** The counts of each record type in the import. The key '' stands for lines of an unknown type. */
-  readonly types: Readonly<Partial<Record<RecordType | '', ImportCounts>>>;
-}
-
 const HEAD = 65_536;
 /**
  * How many bytes one read takes. Between short reads, Node can serve the socket to PostgreSQL. With 1 MiB, this socket
@@ -76,9 +56,9 @@ const BLOCK = 65_536;
 export async function importFiles(db: Database, options: ImportOptions): Promise<ImportResult> {
   const sources = await Promise.all(options.files.map(describe));
   const unwritable = options.rejects === undefined ? undefined : await unwritableFile(options.rejects, options.files);
-  if (unwritable !== undefined) throw new ImportRefused(unwritable);
+  if (unwritable !== undefined) throw new Refused(unwritable);
   if (options.files.filter((file) => file === '-').length > 1)
-    throw new ImportRefused('Standard input can be read only once. Give `-` only once.');
+    throw new Refused('Standard input can be read only once. Give `-` only once.');
   return inRun(db, options, sources, options.resume === true, async (stage, state) => {
     for (const [file, path] of options.files.entries()) {
       if (file < state.file) continue;
@@ -146,7 +126,7 @@ async function inRun(
     await apply(db, run, options.signal, (progress) => options.onProgress?.(progress));
     await run.finish();
     await report(options, sources, storedRejects(db, run));
-    return await result(db, run);
+    return await resultOf(db, run);
   } finally {
     await run.release();
   }
@@ -169,9 +149,9 @@ async function rehearse(
   sources: readonly FileIdentity[],
 ): Promise<ImportResult> {
   const steps = await rehearsal(db, run);
-  const [row] = await db.query<{
-    outcome: { tally: (ImportCounts & { type: RecordType | '' })[]; rejects: StoredReject[] };
-  }>(sql`SELECT gateway.import_rehearse(${run.slot}, ${steps}::text[], 100000) AS outcome`);
+  const [row] = await db.query<{ outcome: { tally: ImportTally[]; rejects: StoredReject[] } }>(
+    sql`SELECT gateway.import_rehearse(${run.slot}, ${steps}::text[], 100000) AS outcome`,
+  );
   if (row === undefined) throw new Error('gateway.import_rehearse returned no row');
   await run.finish();
   await report(options, sources, [row.outcome.rejects]);
@@ -212,36 +192,12 @@ async function tell(
   }
 }
 
-async function result(db: Database, run: Run): Promise<ImportResult> {
-  return total(
-    await db.query<ImportCounts & { type: RecordType | '' }>(sql`
-      SELECT type, sum(read)::float8 AS read, sum(written)::float8 AS written, sum(unchanged)::float8 AS unchanged,
-             sum(removed)::float8 AS removed, sum(rejected)::float8 AS rejected, sum(suppressed)::float8 AS suppressed
-        FROM gateway.import_tally WHERE slot = ${run.slot} GROUP BY type ORDER BY type`),
-  );
-}
-
-function total(tally: readonly (ImportCounts & { type: RecordType | '' })[]): ImportResult {
-  const types: Partial<Record<RecordType | '', ImportCounts>> = {};
-  const sum = { read: 0, written: 0, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 };
-  for (const { type, read, written, unchanged, removed, rejected, suppressed } of tally) {
-    types[type] = { read, written, unchanged, removed, rejected, suppressed };
-    sum.read += read;
-    sum.written += written;
-    sum.unchanged += unchanged;
-    sum.removed += removed;
-    sum.rejected += rejected;
-    sum.suppressed += suppressed;
-  }
-  return { ...sum, types };
-}
-
 async function checkOrganization(db: Database, organization: string | undefined): Promise<void> {
   if (organization === undefined || !/^org_[a-f0-9]{32}$/.test(organization)) return;
   const found = await db.query(
     sql`SELECT 1 FROM platform.organization WHERE ${organization} IN (public_id, external_id)`,
   );
-  if (found.length === 0) throw new ImportRefused('The organization does not exist.');
+  if (found.length === 0) throw new Refused('The organization does not exist.');
 }
 
 async function describe(path: string): Promise<FileIdentity> {
@@ -257,7 +213,7 @@ async function describe(path: string): Promise<FileIdentity> {
       await file.close();
     }
   } catch (error) {
-    throw new ImportRefused(unreadable(path, error), { cause: error });
+    throw new Refused(unreadable(path, error), { cause: error });
   }
 }
 
@@ -292,11 +248,7 @@ async function stageFile(
 function stageLine(stage: Stage, at: At, line: Line, folder: string | null): Promise<void> | undefined {
   if (line.text === null) return stage.refuse(at, '', [{ pointer: '', code: line.code ?? 'invalid_utf8' }]);
   if (line.text.trim() === '') return undefined;
-  let json: unknown;
-  try {
-    json = JSON.parse(line.text);
-  } catch {
-    return stage.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
-  }
+  const json = jsonOf(line.text);
+  if (json === undefined) return stage.refuse(at, '', [{ pointer: '', code: 'invalid_json' }]);
   return stage.record(at, json, folder);
 }

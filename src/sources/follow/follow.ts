@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { pauseUpTo } from '../../flow/pause.ts';
 import { keepInstallation } from '../../store/administration/sources.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { writePage } from '../engine/page.ts';
@@ -105,11 +106,8 @@ export async function follow(stores: Stores, row: SourceRow, source: Source, sig
       if (passed(due, 'look', LOOKED) && (await comparisonDue(db, row))) await compare(followed, false);
       // A period counts from the start of a round. A round that takes longer is followed by a pause of LIVE.
       const wait = row.mode === 'poll' ? Math.max(LIVE, row.period * 1000 + began - performance.now()) : LIVE;
-      const ended = new AbortController();
-      const either = AbortSignal.any([signal, ended.signal]);
       // A notification, or the end of this process, ends the pause early.
-      await Promise.race([woken, pause(wait, undefined, { signal: either }).catch(() => undefined)]);
-      ended.abort();
+      await pauseUpTo(wait, [woken], signal);
     }
   } finally {
     await unlisten();

@@ -8,6 +8,7 @@ import { RECORD_TYPES, type RecordType } from '../engine/records.ts';
 import { storedRejects } from '../engine/rejects.ts';
 import { type Run, takeRun } from '../engine/run.ts';
 import { Stage } from '../engine/stage.ts';
+import { type ImportCounts, resultOf } from '../engine/tally.ts';
 import type { Source } from '../source.ts';
 import type { Stores } from './follow.ts';
 import { BOUNDS, watchSpent } from './spent.ts';
@@ -24,13 +25,6 @@ const ASKED = 5_000;
 /** Milliseconds between two reports of the progress. */
 const TOLD = 500;
 
-export interface Loaded {
-  readonly written: number;
-  readonly removed: number;
-  readonly rejected: number;
-  readonly suppressed: number;
-}
-
 type Loadable = HeldSource & Pick<SourceRow, 'organization' | 'storage'>;
 
 /**
@@ -41,7 +35,7 @@ export async function load(
   row: Loadable,
   source: Source,
   { resumes, signal: outer }: { readonly resumes: boolean; readonly signal: AbortSignal },
-): Promise<Loaded> {
+): Promise<ImportCounts> {
   const tell = teller(state, row);
   const reading = new Reading(source);
   const stopped = new AbortController();
@@ -89,7 +83,7 @@ async function loadFor(
   run: Run,
   reading: Reading,
   { resumes, signal, tell }: Loading,
-): Promise<Loaded> {
+): Promise<ImportCounts> {
   let at = await run.state();
   // A comparison does not continue an older one, because pages with newer rows may have been written since.
   if (!resumes || !at.unfinished || !at.intact) {
@@ -115,7 +109,7 @@ async function loadFor(
   );
   await keepRejects(db, row, run, []);
   await run.finish();
-  return counts(db, run);
+  return resultOf(db, run);
 }
 
 /**
@@ -126,7 +120,7 @@ export async function writeFiles(
   row: Loadable,
   files: readonly FileChange[],
   signal: AbortSignal,
-): Promise<Loaded> {
+): Promise<ImportCounts> {
   const name = `${row.id} files`;
   const run = await takeRun(db, { name, source: row, checked: row.digest !== undefined }, signal);
   try {
@@ -143,7 +137,7 @@ export async function writeFiles(
     const tried = files.map(({ from }) => from);
     await keepRejects(db, row, run, tried);
     await run.finish();
-    return await counts(db, run);
+    return await resultOf(db, run);
   } finally {
     await run.release();
   }
@@ -228,14 +222,6 @@ async function keepRejects(db: Database, held: HeldSource, run: Run, tried: read
     const refused = page.map(({ origin, pointer, code }) => ({ origin: origin ?? '', pointer, code }));
     await replace([], refused);
   }
-}
-
-async function counts(db: Database, run: Run): Promise<Loaded> {
-  const [row] = await db.query<Loaded>(sql`
-    SELECT coalesce(sum(written), 0)::float8 AS written, coalesce(sum(removed), 0)::float8 AS removed,
-           coalesce(sum(rejected), 0)::float8 AS rejected, coalesce(sum(suppressed), 0)::float8 AS suppressed
-      FROM gateway.import_tally WHERE slot = ${run.slot}`);
-  return row ?? { written: 0, removed: 0, rejected: 0, suppressed: 0 };
 }
 
 /** Notes the progress at most twice a second. A lost note is no loss. */

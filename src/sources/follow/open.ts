@@ -1,17 +1,11 @@
 import type { Keyring } from '../../auth/keys.ts';
+import type { SourceRecord } from '../../store/administration/sources.ts';
 import { isSourceKind, type SourceKind, type SourceSettings } from '../kinds.ts';
 import { SourceRefused } from './explain.ts';
 
 /** What the store has for opening a source. The address is encrypted. */
-export interface StoredSource {
-  readonly id: string;
-  readonly kind: string;
-  readonly account: string;
-  readonly mode: 'poll' | 'live';
-  readonly period: number;
-  readonly time_zone: string;
-  readonly storage: string | null;
-  readonly address: string;
+export interface StoredSource
+  extends Pick<SourceRecord, 'id' | 'kind' | 'account' | 'mode' | 'period' | 'time_zone' | 'storage' | 'address'> {
   readonly organization?: string;
 }
 

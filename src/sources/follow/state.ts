@@ -5,7 +5,7 @@ import type { Database } from '../../store/driver/postgres.ts';
 import type { Progress } from '../engine/apply.ts';
 import type { HeldSource } from '../engine/page.ts';
 import { ImportBusy, SourceLost } from '../engine/run.ts';
-import type { Finding, Position } from '../source.ts';
+import type { Finding, Position, Source } from '../source.ts';
 import type { StoredSource } from './open.ts';
 
 /** A source as it is stored. The address and the token are encrypted. */
@@ -80,16 +80,11 @@ export async function gaveUp(db: Database, held: HeldSource, message: string): P
   requireOne(rows);
 }
 
-export interface SourceLag {
-  readonly seconds: number;
-  readonly changes: number | null;
-}
-
 /** Notes that the source was read, and how far behind the store is. */
 export async function succeeded(
   db: Database,
   { id, epoch }: HeldSource,
-  { seconds, changes }: SourceLag,
+  { seconds, changes }: Awaited<ReturnType<Source['behind']>>,
 ): Promise<void> {
   await db.query(sql`
     UPDATE gateway.source

@@ -12,6 +12,6 @@ import { hostWriter, type WriterOpening } from './host.ts';
 const opening = workerData as WriterOpening;
 
 const HELPDESKS: Readonly<Record<SourceKind, (settings: ApiOfSource) => Helpdesk>> = {
-  chatwoot: ({ account, ...settings }) => openChatwootApi({ ...settings, account: Number(account) }),
+  chatwoot: openChatwootApi,
 };
 if (parentPort) hostWriter(HELPDESKS[opening.kind](opening.settings), parentPort, opening);

@@ -121,7 +121,7 @@ export const pageOfApps = (
 export async function updateQuota(
   db: Database,
   id: string,
-  { perMinute = null, burst = null }: NullableQuota,
+  { perMinute = null, burst = null }: Nullable<QuotaSettings>,
 ): Promise<void> {
   await db.query(sql`
     UPDATE gateway.app SET quota_per_minute = coalesce(${perMinute}::integer, quota_per_minute), burst = coalesce(${burst}::integer, burst)
@@ -149,9 +149,4 @@ export async function switchOperations(
       RETURNING switched_off
     ) SELECT switched_off FROM switched`);
   return row?.switched_off;
-}
-
-interface NullableQuota {
-  readonly perMinute?: number | null;
-  readonly burst?: number | null;
 }

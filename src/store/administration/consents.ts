@@ -1,5 +1,5 @@
 import type { Resource } from '../../core/authority.ts';
-import type { DataAccess, Scope } from '../../core/scopes.ts';
+import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { empty, type Fragment, sql } from '../../core/sql.ts';
 import { MOVED_CREDENTIALS } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -15,7 +15,7 @@ import {
 } from './administrator.ts';
 
 /** A person's consent to an app, without authorization code, tokens and digests. Each write here is one statement. */
-export interface ConsentRecord {
+export interface ConsentRecord extends Readonly<Record<Restriction, string[] | null>> {
   readonly id: string;
   readonly credential_id: string;
   readonly app_id: string;
@@ -31,9 +31,6 @@ export interface ConsentRecord {
   readonly website_ids: string[];
   /** The credential's data access and restrictions at the consent. A token needs both these and the current ones. */
   readonly data_access: DataAccess[];
-  readonly channel_ids: string[] | null;
-  readonly team_ids: string[] | null;
-  readonly subsite_ids: string[] | null;
   readonly renewable: boolean;
   readonly created_at: Date;
   readonly expires_at: Date;

@@ -13,7 +13,7 @@ import {
 } from './administrator.ts';
 
 /** A credential without its secrets and digests. Each write in this file is one statement. */
-export interface CredentialRecord {
+export interface CredentialRecord extends Readonly<Record<Restriction, string[] | null>> {
   readonly id: string;
   readonly installation_id: string;
   readonly app_id: string;
@@ -25,9 +25,6 @@ export interface CredentialRecord {
   readonly sites: string[];
   readonly scopes: Scope[];
   readonly data_access: DataAccess[];
-  readonly channel_ids: string[] | null;
-  readonly team_ids: string[] | null;
-  readonly subsite_ids: string[] | null;
   readonly callbacks: string[];
   readonly origins: string[];
   /** The ranges of IP addresses from which the credential may be used. Empty: every address. */

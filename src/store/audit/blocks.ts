@@ -1,30 +1,18 @@
-import type { AuditSurface } from '../../core/audit.ts';
 import { sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
-import { type AuditDays, hexOf, inDays } from './verify.ts';
+import { type AuditDays, hexOf, inDays, type SealedAudit } from './verify.ts';
+
+type OfRecord =
+  | ('time' | 'id' | 'organization_id' | 'app_id' | 'installation_id' | 'person_id' | 'client_name' | 'client_version')
+  | ('address' | 'surface' | 'writer' | 'seq' | 'kid' | 'previous' | 'digest');
 
 /** A block of records of one caller (gateway.audit_block). `seq` is the place of its last record. */
-export interface SealedBlock {
-  readonly time: string;
-  readonly id: string;
+export interface SealedBlock extends Pick<SealedAudit, OfRecord> {
   readonly calls: number;
-  readonly organization_id: string;
-  readonly app_id: string | null;
-  readonly installation_id: string | null;
   readonly credential_id: string;
-  readonly person_id: string | null;
-  readonly client_name: string | null;
-  readonly client_version: string | null;
-  readonly address: string | null;
-  readonly surface: AuditSurface;
   /** The number of its targets. */
   readonly named: number;
   readonly records: string;
-  readonly writer: string;
-  readonly seq: string;
-  readonly kid: string;
-  readonly previous: string;
-  readonly digest: string;
   /** Its time to the microsecond, for the next page. */
   readonly at: string;
   /** False: its time is no whole second, as that of each block is. Its digest covers only milliseconds. */

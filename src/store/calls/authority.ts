@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { type Authority, type Resource, waitsOf } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { websiteKey } from '../../core/ids.ts';
-import type { DataAccess, Scope } from '../../core/scopes.ts';
+import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
 import { sql } from '../../core/sql.ts';
 import { addressRanges } from '../../flow/address-ranges.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type Found, lookUp, type Proof } from './guard.ts';
 
-interface AuthorityRow extends Found {
+interface AuthorityRow extends Found, Record<Restriction | `given_${Restriction}`, string[] | null> {
   id: string;
   environment: 'live' | 'test';
   organization_id: string;
@@ -18,14 +18,8 @@ interface AuthorityRow extends Found {
   sites: string[];
   scopes: Scope[];
   data_access: DataAccess[];
-  channel_ids: string[] | null;
-  team_ids: string[] | null;
-  subsite_ids: string[] | null;
   /** The data access that a person gave with the consent. null: the token was issued without a consent. */
   given_data_access: DataAccess[] | null;
-  given_channel_ids: string[] | null;
-  given_team_ids: string[] | null;
-  given_subsite_ids: string[] | null;
   expires_at: Date;
   audience: Resource | null;
   consent_id: string | null;

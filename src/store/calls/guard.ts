@@ -123,6 +123,18 @@ export async function guarded<R extends object>(
   return { proof: new Proof(authority), rows };
 }
 
+/** Calls an SQL function that changes data, if the authority holds. Its answer is not null. */
+export async function guardedCall<Answer>(
+  access: Access<Actor>,
+  call: Fragment,
+): Promise<{ readonly proof: Proof; readonly answer: Answer }> {
+  const columns = sql`CASE WHEN guard.ok THEN ${call} END AS answer`;
+  const { proof, rows } = await guarded<{ answer: Answer | null }>(access, columns, empty, 'query');
+  const answer = rows[0]?.answer;
+  if (answer === null || answer === undefined) throw new StaleAuthority();
+  return { proof, answer };
+}
+
 /** A guarded read whose rows are lists. The first value of each is `ok`. Run it with `readLists`. */
 export function listsUnderGuard(authority: Actor, columns: Fragment, joins: Fragment): Fragment {
   const { turn, statement } = underGuard(authority, columns, joins);

@@ -1,6 +1,6 @@
 /**
- * What a move does with each table of the schemas `platform` and `gateway`. test/store/cells/tables.test.ts fails for a
- * table in no list or in two, and for a replicated one whose replica identity lacks the tenant.
+ * The tables of the schemas `platform` and `gateway` whose rows move. test/store/cells/tables.test.ts lists the others,
+ * and fails for a table in no list or in two, and for a replicated one whose replica identity lacks the tenant.
  */
 
 const PLATFORM = [
@@ -48,48 +48,6 @@ export const COPIED: readonly CopiedTable[] = [
 
 /** The organization itself. Its row at the target is the mark of the arrival, so it is no part of the publication. */
 export const ORGANIZATION = 'platform.organization';
-
-const STAYS = {
-  audit: 'the chains of audit records belong to the processes of a cell; the old cell keeps them for their days',
-  import: 'the state of an import; a move waits for its end',
-  store: 'the state of this PostgreSQL, not of an organization',
-  quota: 'a bucket begins full at the target',
-  people: 'people sign in again, because the cookie belongs to the old address',
-} as const;
-
-/** Tables whose rows do not move, with the reason. `import_chunk_1` and its like: see LEFT_PATTERN. */
-export const LEFT: Readonly<Record<string, string>> = {
-  'gateway.audit': STAYS.audit,
-  'gateway.audit_app_day': STAYS.audit,
-  'gateway.audit_app_hour': STAYS.audit,
-  'gateway.audit_block': STAYS.audit,
-  'gateway.audit_chain': STAYS.audit,
-  'gateway.audit_hour': STAYS.audit,
-  'gateway.audit_summed': STAYS.audit,
-  'gateway.audit_target': STAYS.audit,
-  'gateway.capture_due': 'unlogged; a row lives only within a transaction',
-  'gateway.cell': STAYS.store,
-  'gateway.import_owed': STAYS.import,
-  'gateway.import_run': STAYS.import,
-  'gateway.import_step': STAYS.import,
-  'gateway.import_tally': STAYS.import,
-  'gateway.import_turn': STAYS.import,
-  'gateway.import_wait': STAYS.import,
-  'gateway.ledger_key': 'both cells have the same; the move refuses others',
-  'gateway.move': 'the moves themselves',
-  'gateway.quota': STAYS.quota,
-  'gateway.session': STAYS.people,
-  'gateway.sign_in_failure': STAYS.people,
-  'gateway.sign_in_link': STAYS.people,
-  'gateway.sign_in_place': STAYS.people,
-  'gateway.suppression_key': 'both cells have the same; the move refuses others',
-  'gateway.unnoted_block': STAYS.store,
-  'gateway.unspelled': STAYS.store,
-  'gateway.wanted_index': STAYS.store,
-};
-
-/** The staged records of imports: numbered, unlogged tables. */
-export const LEFT_PATTERN = /^gateway\.import_(chunk|plan|reject|stage)_\d+$/;
 
 /** The number of an organization, as SQL. It comes from the store, and only digits pass. */
 export function number(tenant: string): string {

@@ -1,18 +1,14 @@
 import { EVENT_FAMILIES, EVENT_KINDS } from '../../core/events.ts';
+import type { WebsiteKey } from '../../core/ids.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import { NUMBERED } from '../events/journal.ts';
 
 /** The checks of `gateway doctor`. Each check counts wrong rows in one snapshot of the store. */
-export interface CheckedSite {
-  readonly tenant: string;
-  readonly site: string;
-  readonly id: string;
-}
 
-export const sitesOfStore = (db: Database): Promise<CheckedSite[]> =>
-  db.query<CheckedSite>(
+export const sitesOfStore = (db: Database): Promise<WebsiteKey[]> =>
+  db.query<WebsiteKey>(
     sql`SELECT tenant, site, 'web_' || tenant || '_' || site AS id FROM platform.website ORDER BY tenant, site`,
   );
 
@@ -22,8 +18,8 @@ const countOf =
     (await db.query<{ count: number }>(statement))[0]?.count ?? 0;
 
 const countBySite =
-  (statement: (site: CheckedSite) => Fragment) =>
-  async (db: Database, site: CheckedSite): Promise<number> =>
+  (statement: (site: WebsiteKey) => Fragment) =>
+  async (db: Database, site: WebsiteKey): Promise<number> =>
     countOf(statement(site))(db);
 
 /** Counts conversations whose stored totals (0002_totals.sql) differ from their messages and AI results. */

@@ -41,13 +41,8 @@ export interface McpTarget {
   readonly positions: Readonly<Record<string, number>>;
 }
 
-export interface Settlement {
-  /** `id`, `endpoint`, `url`, `attempt` and `losses` are copied from the claim (the leased attempt). */
-  readonly id: string;
-  readonly endpoint: string;
-  readonly url: string;
-  readonly attempt: number;
-  readonly losses: number;
+/** The outcome of a claim (the leased attempt), whose members it copies. */
+export interface Settlement extends Pick<Claim, 'id' | 'endpoint' | 'url' | 'attempt' | 'losses'> {
   readonly delivered: boolean;
   /** True if the process made no attempt. The store then takes back the leased attempt without counting it. */
   readonly unused: boolean;

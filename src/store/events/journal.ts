@@ -1,4 +1,5 @@
 import type { EVENT_FAMILIES } from '../../core/events.ts';
+import type { WebsiteKey } from '../../core/ids.ts';
 import { sql } from '../../core/sql.ts';
 import { MOVED } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
@@ -16,10 +17,7 @@ export const NUMBERED: readonly string[] = [
 
 export type Family = (typeof EVENT_FAMILIES)[number];
 
-export interface JournalOf {
-  readonly tenant: string;
-  readonly site: string;
-}
+type JournalOf = Omit<WebsiteKey, 'id'>;
 
 const KEPT = 7 * 24 * 3600;
 /** After this many seconds without a receipt, an event family with subscribers gets a heartbeat. */

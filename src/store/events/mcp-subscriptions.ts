@@ -1,6 +1,6 @@
 import type { EventArguments, EventFamily } from '../../core/event-arguments.ts';
 import { sql } from '../../core/sql.ts';
-import { type Access, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { type Access, guardedCall, type Proved } from '../calls/guard.ts';
 
 /** Subscriptions of MCP clients with delivery by webhook (0025_mcp_subscriptions.sql). */
 
@@ -56,25 +56,12 @@ export async function subscribeMcp(
 ): Promise<Proved<McpSubscribed>> {
   const { digest, revision, installationId, credentialId, consentId } = access.authority;
   const command = { ...subscription, credential: credentialId, consent: consentId };
-  const { proof, rows } = await guarded<{ answer: McpSubscribed | null }>(
+  return guardedCall(
     access,
-    sql`CASE WHEN guard.ok THEN gateway.subscribe_mcp(
-      ${digest}, ${revision}, ${installationId}, ${tenant}, ${JSON.stringify(command)}::text::jsonb) END AS answer`,
-    undefined,
-    'query',
+    sql`gateway.subscribe_mcp(${digest}, ${revision}, ${installationId}, ${tenant}, ${JSON.stringify(command)}::text::jsonb)`,
   );
-  const answer = rows[0]?.answer;
-  if (!answer) throw new StaleAuthority();
-  return { proof, answer };
 }
 
 /** Ends a subscription. False if there is none. */
-export async function unsubscribeMcp(access: Access, id: string): Promise<Proved<boolean>> {
-  const { proof, rows } = await guarded<{ found: boolean | null }>(
-    access,
-    sql`CASE WHEN guard.ok THEN gateway.unsubscribe_mcp(${id}) END AS found`,
-    undefined,
-    'query',
-  );
-  return { proof, answer: rows[0]?.found === true };
-}
+export const unsubscribeMcp = (access: Access, id: string): Promise<Proved<boolean>> =>
+  guardedCall(access, sql`gateway.unsubscribe_mcp(${id})`);

@@ -2,7 +2,7 @@ import type { AuditDraft } from '../../core/audit.ts';
 import { Failure, type FailureCode } from '../../core/failures.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
 import { auditedEntry } from '../calls/audited.ts';
-import { type Access, atPrimary, guarded, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { type Access, atPrimary, guardedCall, type Proved } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
 
@@ -13,18 +13,12 @@ type SessionAnswer<Done> = { readonly done: Done } | { readonly refused: Failure
 /** Calls an SQL function that changes a session. It proves the authority again after waiting for a lock. */
 async function write<Done>(access: Access, call: Fragment, draft: AuditDraft | undefined): Promise<Proved<Done>> {
   const entry = sql`json_build_object('state', 'new', 'outcome', ${call})`;
-  const columns = (attempt: number): Fragment =>
-    sql`CASE WHEN guard.ok THEN ${draft ? sql`${auditedEntry(draft, attempt, entry)} -> 'outcome'` : call} END AS answer`;
   // A lost reply can leave an unused session or ticket in the store. The next attempt replaces the ticket.
   return repeated(async (attempt) => {
-    const { proof, rows } = await guarded<{ answer: SessionAnswer<Done> | null }>(
+    const { proof, answer } = await guardedCall<SessionAnswer<Done>>(
       access,
-      columns(attempt),
-      undefined,
-      'query',
+      draft ? sql`${auditedEntry(draft, attempt, entry)} -> 'outcome'` : call,
     );
-    const answer = rows[0]?.answer;
-    if (!answer) throw new StaleAuthority();
     if (draft && !('refused' in answer)) draft.inserted = true;
     return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
   });

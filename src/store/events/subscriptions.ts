@@ -6,7 +6,7 @@ import { Failure } from '../../core/failures.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Ending } from '../../core/writes.ts';
 import { auditedEntry } from '../calls/audited.ts';
-import { type Access, guarded, type Proof, type Proved, StaleAuthority } from '../calls/guard.ts';
+import { type Access, guarded, guardedCall, type Proof, type Proved } from '../calls/guard.ts';
 import { repeated } from '../driver/repeated.ts';
 
 /** The result of gateway.subscription_state. `positions`: the start positions, in the order of `sites`. */
@@ -95,25 +95,13 @@ export async function writeSubscription(
   draft?: AuditDraft,
 ): Promise<Proved<SubscriptionEntry>> {
   const { digest, credentialId, revision, installationId } = access.authority;
-  const columns = (attempt: number) =>
-    sql`CASE WHEN guard.ok THEN ${auditedEntry(
-      draft,
-      attempt,
-      sql`gateway.subscription_once(
+  const call = sql`gateway.subscription_once(
       ${digest}, ${operation?.operationId ?? null}::text, ${credentialId}, ${revision},
       ${installationId}, ${tenant}, ${sitesOf(access.authority)}::bigint[], ${command.operation},
-      ${operation?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb)`,
-    )} END AS entry`;
+      ${operation?.fingerprint ?? null}::bytea, ${JSON.stringify(command)}::text::jsonb)`;
   const repeatable = operation !== undefined || command.operation === 'subscription_create';
   return repeated(async (attempt) => {
-    const { proof, rows } = await guarded<{ entry: SubscriptionEntry | null }>(
-      access,
-      columns(attempt),
-      undefined,
-      'query',
-    );
-    const entry = rows[0]?.entry;
-    if (!entry) throw new StaleAuthority();
+    const { proof, answer: entry } = await guardedCall<SubscriptionEntry>(access, auditedEntry(draft, attempt, call));
     // If a repeated attempt finds the effect of its own call, the answer is `new`, because the call is not a replay.
     return { proof, answer: attempt > 1 && entry.state === 'settled' ? { ...entry, state: 'new' } : entry };
   }, repeatable);

@@ -95,12 +95,8 @@ export async function openReplica(options: ReplicaOptions): Promise<Replica> {
 }
 
 class Follower {
-  readonly #primary: Database;
   readonly #replica: Database;
-  readonly #log: (message: string) => void;
-  readonly #lag: number;
-  readonly #every: number;
-  readonly #rest: number;
+  readonly #options: Required<Omit<ReplicaOptions, 'watch'>>;
   /** Marks (log positions of the primary) that the replica has not replayed yet. */
   #marks: Mark[] = [];
   #passed: Mark | undefined;
@@ -116,17 +112,13 @@ class Follower {
   #timer: NodeJS.Timeout | undefined;
   #under: Promise<void> = Promise.resolve();
 
-  constructor(replica: Database, { primary, log, lag = LAG, every = EVERY, rest = REST }: ReplicaOptions) {
-    this.#primary = primary;
+  constructor(replica: Database, options: ReplicaOptions) {
     this.#replica = replica;
-    this.#log = log;
-    this.#lag = lag;
-    this.#every = every;
-    this.#rest = rest;
+    this.#options = { lag: LAG, every: EVERY, rest: REST, ...options };
   }
 
   mark(): Mark | undefined {
-    return this.#passed && performance.now() - this.#passed.at <= this.#lag ? this.#passed : undefined;
+    return this.#passed && performance.now() - this.#passed.at <= this.#options.lag ? this.#passed : undefined;
   }
 
   /** Returns the rows of an answer, or none if the read fails or the replica becomes unusable meanwhile. */
@@ -156,7 +148,7 @@ class Follower {
   start(): void {
     const next = (): void => {
       this.#under = this.#look().then(() => {
-        this.#timer = setTimeout(next, this.#every);
+        this.#timer = setTimeout(next, this.#options.every);
       });
     };
     next();
@@ -173,11 +165,11 @@ class Follower {
    */
   #fail(error: unknown): void {
     if (++this.#failures > 1) {
-      this.#resting = performance.now() + this.#rest;
+      this.#resting = performance.now() + this.#options.rest;
       this.#lose('failed twice in a row', error);
     } else if (!this.#failed) {
       this.#failed = true;
-      this.#log(`the replica could not make a report${codeOf(error)}: it is read from the primary`);
+      this.#options.log(`the replica could not make a report${codeOf(error)}: it is read from the primary`);
     }
   }
 
@@ -197,7 +189,7 @@ class Follower {
     const at = performance.now();
     // Read the primary after the replica, so that it has flushed all that the replica replayed. Without an answer there
     // is no new mark, and the last one gets too old.
-    const own = await this.#primary
+    const own = await this.#options.primary
       .read<{ now: Date; lineage: string; position: string }>(
         sql`SELECT now() AS now, ${PRIMARY_LINEAGE} AS lineage, ${FLUSHED} AS position`,
       )
@@ -212,9 +204,9 @@ class Follower {
     if (own) this.#marks.push({ at, now: own.now, lineage, position: Number(own.position) });
     this.#passed = this.#marks.findLast((mark) => mark.lineage === lineage && mark.position <= has) ?? this.#passed;
     const since = this.#passed?.at ?? Number.NEGATIVE_INFINITY;
-    this.#marks = this.#marks.filter((mark) => mark.at > since && at - mark.at <= this.#lag);
+    this.#marks = this.#marks.filter((mark) => mark.at > since && at - mark.at <= this.#options.lag);
     if (this.mark()) this.#tell('reports are read from the replica');
-    else this.#giveUp(`is more than ${this.#lag / 1000} s behind`);
+    else this.#giveUp(`is more than ${this.#options.lag / 1000} s behind`);
   }
 
   #lose(reason: string, error?: unknown): void {
@@ -232,7 +224,7 @@ class Follower {
     if (what === this.#told) return;
     this.#told = what;
     this.#failed = false;
-    this.#log(`${what}${codeOf(error)}`);
+    this.#options.log(`${what}${codeOf(error)}`);
   }
 }
 

@@ -4,9 +4,10 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { WebsiteKey } from '../../../src/core/ids.ts';
 import { takeRun } from '../../../src/sources/engine/run.ts';
 import { ImportBusy, type ImportResult, importFiles, importRecords } from '../../../src/sources/files/import.ts';
-import { type CheckedSite, wrongTotals } from '../../../src/store/doctor/doctor.ts';
+import { wrongTotals } from '../../../src/store/doctor/doctor.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { times } from '../../support/form.ts';
 import { desk, dump, importerIn, ndjson, shuffled, temporary } from '../../support/import.ts';
@@ -112,7 +113,7 @@ test('what a killed import had written is told to the journal by the next one', 
     SELECT FROM gateway.import_run r WHERE gateway.import_alive(r)
      UNION ALL SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()`;
   await expect.poll(async () => (await alive()).length).toBe(0);
-  const sites = await store.sql<CheckedSite[]>`SELECT tenant, site, external_id AS id FROM platform.website`;
+  const sites = await store.sql<WebsiteKey[]>`SELECT tenant, site, external_id AS id FROM platform.website`;
   expect(sites).not.toEqual([]);
   for (const site of sites) expect(await wrongTotals(store.db, site)).toBe(0);
   await importRecords(store.db, [{ type: 'organization', external_id: 'other', name: 'Other' }]);

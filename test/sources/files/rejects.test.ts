@@ -1,13 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  ImportRefused,
-  type ImportResult,
-  importFiles,
-  importRecords,
-  type Reject,
-} from '../../../src/sources/files/import.ts';
+import { Refused } from '../../../src/core/refused.ts';
+import { type ImportResult, importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { content, desk, ndjson, temporary } from '../../support/import.ts';
 
@@ -169,7 +164,7 @@ describe('several organizations', () => {
     expect(await rejected([{ type: 'delete', of: 'team', external_id: 'mine' }])).toEqual([
       '1 /external_id ambiguous_reference',
     ]);
-    await expect(rejected([team], `org_${'0'.repeat(32)}`)).rejects.toThrow(ImportRefused);
+    await expect(rejected([team], `org_${'0'.repeat(32)}`)).rejects.toThrow(Refused);
   });
 });
 

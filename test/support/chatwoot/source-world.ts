@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { inject } from 'vitest';
 import { packageRoot } from '../../../src/config/package.ts';
-import { type ChatwootSettings, openChatwoot } from '../../../src/sources/chatwoot/chatwoot.ts';
+import { openChatwoot } from '../../../src/sources/chatwoot/chatwoot.ts';
 import { chatwootGrants } from '../../../src/sources/chatwoot/grants.ts';
 import { parseRecord } from '../../../src/sources/engine/parse-record.ts';
+import type { SourceSettings } from '../../../src/sources/kinds.ts';
 import type { Change, Position, Source } from '../../../src/sources/source.ts';
 
 const SCHEMA = readFileSync(new URL('test/support/chatwoot/schema.sql', packageRoot), 'utf8');
@@ -21,7 +22,7 @@ export interface ChatwootWorld {
   grant(mode: 'poll' | 'live'): Promise<void>;
   /** Opens a second connection, for a transaction that stays open. */
   connect(role?: string): postgres.Sql;
-  open(settings?: Partial<ChatwootSettings>): Source;
+  open(settings?: Partial<Omit<SourceSettings, 'account'> & { readonly account: number }>): Source;
   close(): Promise<void>;
 }
 
@@ -80,13 +81,14 @@ export async function chatwootWorld(
       await sql.unsafe(chatwootGrants({ role, mode }));
     },
     connect,
-    open: (settings = {}) => {
+    open: ({ account = 1, ...settings } = {}) => {
       const source = openChatwoot({
         address: address(),
-        account: 1,
+        account: String(account),
         mode: 'live',
         period: 1,
         timeZone: 'Europe/Berlin',
+        storage: null,
         reader: 'src_1',
         ...settings,
       });

@@ -10,7 +10,7 @@ import { hostWriter, type WriterOpening } from '../../../src/sources/writer/host
  */
 const opening = workerData as WriterOpening;
 const { address, token } = opening.settings;
-const desk = openChatwootApi({ ...opening.settings, account: Number(opening.settings.account) });
+const desk = openChatwootApi(opening.settings);
 
 const HARM: Readonly<Record<string, () => unknown>> = {
   hang: () => {
