@@ -164,7 +164,7 @@ export async function resolvePolicy(
 }
 
 /** The whole policy of a new credential. */
-export const complete = (given: PolicyChanges): Policy => ({
+export const completePolicy = (given: PolicyChanges): Policy => ({
   sites: given.sites ?? [],
   scopes: given.scopes ?? [],
   data_access: given.data_access ?? [],

@@ -15,7 +15,7 @@ import {
   type Clearable,
   clearable,
   cleared,
-  complete,
+  completePolicy,
   contradiction,
   type PolicyOptions,
   policyOptions,
@@ -66,7 +66,7 @@ function issueCommand(group: Command, register: RunAction): void {
     if (missing.length > 0) command.error(`error: required options are missing: ${missing.join(', ')}`);
     const { db } = await store();
     const target = await installation(db, options.installation);
-    const policy = complete(await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }));
+    const policy = completePolicy(await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }));
     refuseContradiction(command, options);
     const freed = freedOf(policy, { approve: [], without_approval: [] });
     if (freed.length > 0) await confirm(command, `Let the credential write without approval: ${freed.join(', ')}?`);

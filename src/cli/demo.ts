@@ -11,7 +11,7 @@ import type { Candidate } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { Store } from '../store/open/open.ts';
 import type { RunAction } from './context.ts';
-import { complete } from './credential-policy.ts';
+import { completePolicy } from './credential-policy.ts';
 import { moment, scopeSet } from './options.ts';
 import { facts, Refused } from './output.ts';
 import { belonging, organization, websites } from './references.ts';
@@ -129,7 +129,7 @@ async function restrictedPolicy(db: Database, first: Candidate): Promise<PolicyC
 }
 
 async function issue(db: Database, installation: string, granted: PolicyChanges): Promise<DemoCredential> {
-  const policy = complete(granted);
+  const policy = completePolicy(granted);
   const issued = await issueCredential(db, { installation, environment: 'test', policy });
   if (!issued) throw new Error('the demo installation was removed while its credentials were issued');
   return { credential_id: issued.credential.id, secret: issued.secret, token: issued.token };

@@ -137,6 +137,7 @@ export function startTracing(options: TracingOptions): Tracing {
         () => true,
         () => false,
       );
+      // The exporter's own timer and socket keep the process until then.
       return Promise.race([sent, pause(LAST, false, { ref: false })]);
     },
   };

@@ -110,6 +110,7 @@ async function grantOf(desk: AdministratorDesk, { credential, website }: Pick<We
   return { credential: record, site: { id: website, tenant: desk.by.tenant, site } };
 }
 
+/** An act on a webhook of the console's organization. Undefined: there is no such webhook. */
 const managing =
   <More extends unknown[], Made>(act: (door: WebhookDoor, record: EndpointRecord, ...more: More) => Promise<Made>) =>
   async (desk: AdministratorDesk, id: string, ...more: More): Promise<Made | undefined> => {

@@ -3,8 +3,21 @@ import type { Database } from '../driver/postgres.ts';
 import { type AuditDays, hexOf, inDays, type SealedAudit } from './verify.ts';
 
 type OfRecord =
-  | ('time' | 'id' | 'organization_id' | 'app_id' | 'installation_id' | 'person_id' | 'client_name' | 'client_version')
-  | ('address' | 'surface' | 'writer' | 'seq' | 'kid' | 'previous' | 'digest');
+  | 'time'
+  | 'id'
+  | 'organization_id'
+  | 'app_id'
+  | 'installation_id'
+  | 'person_id'
+  | 'client_name'
+  | 'client_version'
+  | 'address'
+  | 'surface'
+  | 'writer'
+  | 'seq'
+  | 'kid'
+  | 'previous'
+  | 'digest';
 
 /** A block of records of one caller (gateway.audit_block). `seq` is the place of its last record. */
 export interface SealedBlock extends Pick<SealedAudit, OfRecord> {

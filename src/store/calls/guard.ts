@@ -123,7 +123,10 @@ export async function guarded<R extends object>(
   return { proof: new Proof(authority), rows };
 }
 
-/** Calls an SQL function that changes data, if the authority holds. Its answer is not null. */
+/**
+ * Calls an SQL function that changes data, if the authority holds. The function must return a value: null counts as an
+ * authority that ended.
+ */
 export async function guardedCall<Answer>(
   access: Access<Actor>,
   call: Fragment,

@@ -5,7 +5,7 @@ import { mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import { NUMBERED } from '../events/journal.ts';
 
-/** The checks of `gateway doctor`. Each check counts wrong rows in one snapshot of the store. */
+// The checks of `gateway doctor`. Each check counts wrong rows in one snapshot of the store.
 
 export const sitesOfStore = (db: Database): Promise<WebsiteKey[]> =>
   db.query<WebsiteKey>(

@@ -41,7 +41,7 @@ export interface McpTarget {
   readonly positions: Readonly<Record<string, number>>;
 }
 
-/** The outcome of a claim (the leased attempt), whose members it copies. */
+/** The outcome of a claim (the leased attempt), which it names by five of its members. */
 export interface Settlement extends Pick<Claim, 'id' | 'endpoint' | 'url' | 'attempt' | 'losses'> {
   readonly delivered: boolean;
   /** True if the process made no attempt. The store then takes back the leased attempt without counting it. */

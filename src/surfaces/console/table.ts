@@ -107,6 +107,7 @@ type Choices = NonNullable<ListFilter['choices']>;
 /** Choices whose labels are their values with a capital. */
 export const titled = (values: readonly string[]): Choices => values.map((value) => [value, capital(value)]);
 
+/** The options of a select. */
 export const options = (choices: Choices, chosen: string | undefined): Html[] =>
   choices.map(
     ([value, label]) =>

@@ -129,10 +129,13 @@ interface Challenge {
 }
 
 /** WWW-Authenticate, without `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
-function challenge({ headers }: IncomingMessage, { resource = '', scope }: Challenge): string {
-  const invalid = headers.authorization === undefined ? '' : 'error="invalid_token", ';
-  const asked = scope === undefined ? '' : `, scope="${scope}"`;
-  return `Bearer ${invalid}resource_metadata="${resource}"${asked}`;
+function challenge({ headers }: IncomingMessage, { resource, scope }: Challenge): string {
+  const parts = [
+    ...(headers.authorization === undefined ? [] : ['error="invalid_token"']),
+    ...(resource === undefined ? [] : [`resource_metadata="${resource}"`]),
+    ...(scope === undefined ? [] : [`scope="${scope}"`]),
+  ];
+  return `Bearer ${parts.join(', ')}`.trimEnd();
 }
 
 /** Milliseconds that a client has to read a reply after Node's HTTP server has handed over the connection. */

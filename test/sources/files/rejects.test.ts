@@ -1,7 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Refused } from '../../../src/core/refused.ts';
 import { type ImportResult, importFiles, importRecords, type Reject } from '../../../src/sources/files/import.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { content, desk, ndjson, temporary } from '../../support/import.ts';
@@ -164,7 +163,7 @@ describe('several organizations', () => {
     expect(await rejected([{ type: 'delete', of: 'team', external_id: 'mine' }])).toEqual([
       '1 /external_id ambiguous_reference',
     ]);
-    await expect(rejected([team], `org_${'0'.repeat(32)}`)).rejects.toThrow(Refused);
+    await expect(rejected([team], `org_${'0'.repeat(32)}`)).rejects.toThrow('The organization does not exist.');
   });
 });
 

@@ -85,7 +85,9 @@ function wrong({ name, columns, identity, unlogged }: Table): string[] {
   const classes = classesOf(name);
   const [own] = classes;
   return [
-    ...(classes.length === 1 ? [] : [`${name} is in ${classes.length} classes of src/store/cells/tables.ts`]),
+    ...(classes.length === 1
+      ? []
+      : [`${name} is in ${classes.length} classes (src/store/cells/tables.ts, or LEFT in this file)`]),
     ...(own === 'replicated' && identity?.includes('tenant') === false ? [`the identity of ${name} lacks tenant`] : []),
     ...(own === 'replicated' && unlogged ? [`${name} is unlogged, so PostgreSQL does not replicate it`] : []),
     ...(own === 'copied' && columns.includes('tenant') ? [`${name} has a tenant, so it can be replicated`] : []),
@@ -106,7 +108,7 @@ it('a table in no class, and one whose identity lacks the tenant, are seen', asy
   await database.sql`CREATE TABLE gateway.planted (id text PRIMARY KEY, tenant bigint)`;
   await database.sql`ALTER TABLE gateway.webhook_endpoint REPLICA IDENTITY DEFAULT`;
   expect((await tables()).flatMap(wrong).sort()).toEqual([
-    'gateway.planted is in 0 classes of src/store/cells/tables.ts',
+    'gateway.planted is in 0 classes (src/store/cells/tables.ts, or LEFT in this file)',
     'the identity of gateway.webhook_endpoint lacks tenant',
   ]);
   await database.sql`DROP TABLE gateway.planted`;

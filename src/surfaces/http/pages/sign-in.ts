@@ -126,6 +126,7 @@ export async function askAtDoor(visit: Visit, door: OwnDoor): Promise<void> {
   showDoor(visit, door, { organizations: await organizationsOf(visit.services.db, visit.wire.session) });
 }
 
+/** Takes the sign-in form of a door, and sends the person on or shows the form again. */
 export async function enterDoor(visit: Visit, doorOf: (visit: Visit) => OwnDoor): Promise<void> {
   visit.record.does = 'authentication';
   const form = await visit.form();
@@ -136,6 +137,7 @@ export async function enterDoor(visit: Visit, doorOf: (visit: Visit) => OwnDoor)
   await tryToSignIn(visit, form, { ...door, tenant: null, ask });
 }
 
+/** Takes the sign-out form of a door. */
 export async function leaveDoor(visit: Visit, onward: string): Promise<void> {
   visit.record.does = 'revocation';
   const form = await visit.form();
