@@ -40,10 +40,25 @@ export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent
       return { type, external_id, owner: record.organization, refs, links, data: { name, email, role, enabled } };
     }
     case 'contact': {
-      const { type: _, external_id: __, website: owner, ...data } = record;
-      const mobile_e164 = phoneToE164(data.mobile, data.country);
-      const phone_e164 = phoneToE164(data.phone, data.country);
-      return { type, external_id, owner, at: data.created_at, data: { ...data, mobile_e164, phone_e164 } };
+      const data = {
+        name: record.name,
+        first_name: record.first_name,
+        last_name: record.last_name,
+        email: record.email,
+        mobile: record.mobile,
+        mobile_e164: phoneToE164(record.mobile, record.country),
+        phone: record.phone,
+        phone_e164: phoneToE164(record.phone, record.country),
+        company: record.company,
+        language: record.language,
+        country: record.country,
+        time_zone: record.time_zone,
+        blocked: record.blocked,
+        deleted: record.deleted,
+        created_at: record.created_at,
+        updated_at: record.updated_at,
+      };
+      return { type, external_id, owner: record.website, at: record.created_at, data };
     }
     case 'visitor': {
       const { website: owner, contacts: links, nickname, blocked, created_at, last_seen_at } = record;
@@ -82,24 +97,51 @@ export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent
       return { type, external_id, owner, data };
     }
     case 'conversation': {
-      const { type: _, external_id: __, website: owner, contacts: links, rating, ...rest } = record;
-      const { visitor, channel, team, subsite, operator, ...data } = rest;
-      const updated_at = data.updated_at ?? data.created_at;
+      const { visitor, channel, team, subsite, operator, contacts: links, rating } = record;
       return {
-        ...{ type, external_id, owner, at: data.created_at, links },
+        type,
+        external_id,
+        owner: record.website,
+        at: record.created_at,
         refs: [visitor ?? null, channel ?? null, team ?? null, subsite ?? null, operator ?? null],
-        data: { ...data, updated_at, rating_label: rating?.label, rating_score: rating?.score },
+        links,
+        data: {
+          status: record.status,
+          platform: record.platform,
+          language: record.language,
+          subject: record.subject,
+          disposition: record.disposition,
+          rating_label: rating?.label,
+          rating_score: rating?.score,
+          created_at: record.created_at,
+          updated_at: record.updated_at ?? record.created_at,
+          first_response_at: record.first_response_at,
+          closed_at: record.closed_at,
+        },
       };
     }
     case 'message': {
-      const { type: _, external_id: __, conversation: owner, author, ai_feature, in_reply_to, ...data } = record;
-      const { text } = data;
-      const [visitor, operator] = data.author_type === 'visitor' ? [author, undefined] : [undefined, author];
-      const plain = data.kind === 'html' && text !== undefined ? htmlToText(text) : text;
+      const { author, author_type, kind, text, redacted } = record;
+      const [visitor, operator] = author_type === 'visitor' ? [author, undefined] : [undefined, author];
+      const plain = kind === 'html' && text !== undefined ? htmlToText(text) : text;
       return {
-        ...{ type, external_id, owner, at: data.created_at },
-        refs: [visitor ?? null, operator ?? null, ai_feature ?? null, in_reply_to ?? null],
-        data: { ...data, text: data.redacted ? null : plain },
+        type,
+        external_id,
+        owner: record.conversation,
+        at: record.created_at,
+        refs: [visitor ?? null, operator ?? null, record.ai_feature ?? null, record.in_reply_to ?? null],
+        data: {
+          author_type,
+          visibility: record.visibility,
+          kind,
+          text: redacted ? null : plain,
+          language: record.language,
+          created_at: record.created_at,
+          edited_at: record.edited_at,
+          delivery_status: record.delivery_status,
+          ai_generated: record.ai_generated,
+          redacted,
+        },
       };
     }
     case 'file': {
