@@ -16,10 +16,6 @@ CREATE VIEW gateway.unbuilt_index AS
    ORDER BY pg_table_size(w.relation::regclass), w.name;
 CREATE OR REPLACE VIEW gateway.missing_index AS SELECT name, relation, definition FROM gateway.unbuilt_index WHERE searched;
 
-CREATE FUNCTION gateway.index_built(p_name text) RETURNS boolean LANGUAGE sql STABLE AS $$
-  SELECT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = to_regclass('platform.' || p_name) AND i.indisvalid)
-$$;
-
 -- As in 0030, but customer_find does not wait for the new index. An erasure still waits for message_visitor.
 CREATE OR REPLACE FUNCTION gateway.built(p_table text) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
