@@ -64,7 +64,11 @@ interface Step {
   run(): Promise<void>;
 }
 
-const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
+/**
+ * Only an agent with a timeout heeds the server's `Keep-Alive: timeout=30` (Node 20.20). Without it, the gateway closes
+ * idle sockets, and a request that starts at that moment fails with ECONNRESET.
+ */
+const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, timeout: 60_000 });
 
 function ask({ path, headers, body, holds }: Ask): Promise<string> {
   return new Promise((resolve, reject) => {

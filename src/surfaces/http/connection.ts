@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
+import type { Socket } from 'node:net';
 import { Exchange, type Serving } from './exchange.ts';
 
 /** Requests that may wait while another one runs. A client that pipelines more is disconnected. */
@@ -12,15 +12,18 @@ const PIPELINED = 8;
  * starts.
  */
 export class Connection {
-  readonly #socket: Duplex;
+  readonly #socket: Socket;
   readonly #serving: Serving;
+  readonly #idle: number | undefined;
   readonly #waiting: (readonly [IncomingMessage, ServerResponse])[] = [];
   #current: Exchange | undefined;
   #last: IncomingMessage | undefined;
 
-  constructor(socket: Duplex, serving: Serving) {
+  /** `idle`: milliseconds until an idle connection is closed, if other than the server's. */
+  constructor(socket: Socket, serving: Serving, idle?: number) {
     this.#socket = socket;
     this.#serving = serving;
+    this.#idle = idle;
     socket.once('close', () => {
       this.#waiting.splice(0);
       if (this.#current) this.#ended(this.#current);
@@ -82,5 +85,7 @@ export class Connection {
     // After a reply with `Connection: close`, the socket can send no further reply.
     const next = this.#socket.writable ? this.#waiting.shift() : undefined;
     if (next) this.#begin(...next);
+    // Node has set the server's time when the reply ended, and ends this one with the next request.
+    else if (this.#idle !== undefined) this.#socket.setTimeout(this.#idle);
   }
 }

@@ -44,13 +44,19 @@ export interface ServerOptions extends ServedSite {
   readonly budgets?: typeof BUDGETS;
 }
 
-export type Timeouts = Readonly<Record<keyof typeof TIMEOUTS, number>>;
+export type Timeouts = Readonly<Partial<typeof TIMEOUTS>>;
 
 /** Timeouts for slow and idle clients, in milliseconds (check HT-05). */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   keepAliveTimeout: 30_000,
+  /**
+   * Idle time on the connections of trusted proxies. A proxy can send a request at the moment when the gateway closes,
+   * and its client gets 502. So the proxy must close first: by default nginx after 60 s, Google's after 600 s, and
+   * Envoy after an hour.
+   */
+  proxyKeepAliveTimeout: 3_660_000,
   connectionsCheckingInterval: 2_000,
   /** Time without traffic. Every operation that reads data ends earlier. */
   timeout: 20_000,
@@ -58,6 +64,8 @@ const TIMEOUTS = {
   reply: 30_000,
 };
 const TLS_HANDSHAKE = 10_000;
+/** Idle milliseconds after which TCP asks whether a trusted proxy is still there. */
+const PROXY_PROBE = 60_000;
 /** Milliseconds after which an unread reply may be cut to make room for another one. */
 const UNREAD = 1_000;
 /** Header fields that a request may have. Browsers behind two proxies send about 40. */
@@ -83,7 +91,7 @@ export interface RunningServer {
 
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { log, tls, observer, baseUrl, trustedProxies = [], connections: limits = CONNECTIONS } = options;
-  const timeouts = options.timeouts ?? TIMEOUTS;
+  const timeouts = { ...TIMEOUTS, ...options.timeouts };
   // The gateway itself refuses a request without Host: Node's own reply has neither a request id nor a body.
   const settings = { ...timeouts, requireHostHeader: false, IncomingMessage: Request };
   const server: Server = tls
@@ -157,14 +165,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     sendProblem(request, response, failure, { baseUrl, requestId });
   };
 
-  const own = (socket: Duplex): void => {
-    open.set(socket, new Connection(socket, serving));
+  const isProxied = (socket: Socket): boolean => trustedProxies.length > 0 && trusts({ socket });
+  const own = (socket: Socket): void => {
+    const proxied = isProxied(socket);
+    // Probes notice a proxy that has gone without a word.
+    if (proxied) socket.setKeepAlive(true, PROXY_PROBE);
+    open.set(socket, new Connection(socket, serving, proxied ? timeouts.proxyKeepAliveTimeout : undefined));
     socket.once('close', () => open.delete(socket));
   };
   if (tls) server.on('secureConnection', own);
   const networks = new ConnectionLimit(limits.perNetwork);
   server.on('connection', (socket: Socket) => {
-    const proxied = trustedProxies.length > 0 && trusts({ socket });
+    const proxied = isProxied(socket);
     const leave = proxied ? () => undefined : networks.enter(socket.remoteAddress ?? '');
     if (!leave) {
       socket.destroy();

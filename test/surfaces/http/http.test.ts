@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -45,7 +46,11 @@ afterAll(async () => {
 /** How many documents the servers have made. */
 let made = 0;
 
-async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] = []): Promise<RunningServer> {
+async function serverWith(
+  timeouts: Timeouts,
+  first: readonly RequestHandler[] = [],
+  trustedProxies: readonly string[] = [],
+): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
     baseUrl: BASE_URL,
@@ -59,6 +64,7 @@ async function serverWith(timeouts: Timeouts, first: readonly RequestHandler[] =
       ready: async () => true,
     }),
     timeouts,
+    trustedProxies,
   });
   servers.push(server);
   return server;
@@ -449,6 +455,32 @@ describe('HT-05 slow clients', () => {
     expect(closed).toBe(true);
     expect(ms).toBeGreaterThan(400);
   });
+
+  itOnce.concurrent(
+    'HT-05 an idle connection of a trusted proxy stays open until the proxy has closed it',
+    async () => {
+      const times = { ...SHORT, proxyKeepAliveTimeout: 4_000 };
+      const { port } = await serverWith(times, [], ['127.0.0.1']);
+      const { closed, ms, text } = await raw(port, head(WEBSITES), { patience: 8_000 });
+      expect(parse(text).status).toBe(200);
+      expect(closed).toBe(true);
+      expect(ms).toBeGreaterThan(3_900);
+      // After the pause, the connection has the usual timeouts again.
+      const socket = connect({ host: '127.0.0.1', port }).setEncoding('utf8');
+      let got = '';
+      socket.on('data', (part) => {
+        got += part;
+      });
+      socket.write(head(WEBSITES));
+      await expect.poll(() => got).toMatch('"websites"');
+      await sleep(2_000);
+      socket.write(head('GET /nothing HTTP/1.1', 'Content-Length: 900'));
+      const began = performance.now();
+      await once(socket, 'close');
+      expect(got).toMatch('HTTP/1.1 408');
+      expect(performance.now() - began).toBeLessThan(3_500);
+    },
+  );
 
   itOnce(
     'F-18 closing: the request under way is answered with Connection: close, and nothing holds the server open',
