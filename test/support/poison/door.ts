@@ -75,7 +75,7 @@ export async function openNeighbour(env: Readonly<Record<string, string>> = {}):
     databases.map((database) => startReplica({ databaseUrl: urlOf(database), env: { LOG_LEVEL: 'warn', ...env } })),
   );
   const tokens = await Promise.all(databases.map(async ({ sql }) => (await issue(sql, 1)).token));
-  const agents = gateways.map(() => new Agent({ keepAlive: true, maxSockets: 2 }));
+  const agents = gateways.map(() => new Agent({ keepAlive: true, maxSockets: 2, timeout: 60_000 }));
   const asking = (path: string): Asking[] =>
     gateways.map(({ url, pid }, i) => {
       const headers = { authorization: `Bearer ${tokens[i]}` };
