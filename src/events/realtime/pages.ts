@@ -5,7 +5,7 @@ import { BatchQueues } from '../../flow/batch-queues.ts';
 import { FairLimit } from '../../flow/fair-limit.ts';
 import { Caller } from '../../store/calls/caller.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
-import { type Ack, type HeldSession, readAck, storeAcks } from '../../store/events/realtime-sessions.ts';
+import { type Ack, type HeldSession, readAck, storeAcks, storeBegin } from '../../store/events/realtime-sessions.ts';
 import { readSubscription } from '../../store/events/subscriptions.ts';
 import { type CursorKeys, readCursor, writeCursor } from '../cursors.ts';
 import { pullPage } from '../pull.ts';
@@ -75,6 +75,9 @@ export class Pages {
   /**
    * The cursor at which a stream starts: `after`, else the session's last acknowledged cursor, else the start of the
    * subscription. Costs one unit. Fails like a pull, except that a paused event family is no failure here.
+   *
+   * A subscription that starts now begins somewhere else with each look. So its first cursor in a session is stored,
+   * and the next socket of the session gets what this one may lose.
    */
   open(
     authority: Authority,
@@ -82,10 +85,12 @@ export class Pages {
     wanted: () => boolean,
   ): Promise<{ revision: number; cursor: string }> {
     return this.#turn(authority, wanted, async () => {
-      const begin = await this.#begin(authority, attach);
+      const { acked, start, ...begin } = await this.#begin(authority, attach);
       await this.#pull(authority, { ...attach, after: begin.cursor }).catch((error: unknown) => {
         if (!(error instanceof Failure) || error.code !== 'event_family_paused') throw error;
       });
+      if (start === 'now' && acked === undefined)
+        await storeBegin({ db: this.#options.db, authority }, { ...attach, ...begin });
       return begin;
     });
   }
@@ -152,18 +157,20 @@ export class Pages {
   async #begin(
     authority: Authority,
     { session, subscription, after }: HeldSession & { subscription: string; after: string | undefined },
-  ): Promise<{ revision: number; cursor: string }> {
+  ): Promise<{ revision: number; cursor: string; acked: string | undefined; start: string }> {
     const access = { db: this.#options.db, authority };
     const row = await new Caller(authority).take(readSubscription(access, subscription));
-    const { revision } = row;
-    const kept = after ?? (await readAck(access, session, subscription, revision));
+    const { revision, start } = row;
+    const acked = await readAck(access, session, subscription, revision);
     if (after !== undefined && readCursor(this.keys, after) === undefined) throw new Failure('invalid_cursor');
     const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
     const { credentialId: credential, environment } = authority;
     const positions = new Map(row.sites.map((site, i) => [ids.get(site) ?? '', row.positions[i] ?? 0]));
     return {
       revision,
-      cursor: kept ?? writeCursor(this.keys, { subscription, revision, credential, environment, positions }),
+      start,
+      acked,
+      cursor: after ?? acked ?? writeCursor(this.keys, { subscription, revision, credential, environment, positions }),
     };
   }
 

@@ -194,6 +194,21 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
   return new Set(rows.flatMap(({ n }) => acks[n - 1] ?? []));
 }
 
+/**
+ * Stores where the stream of a subscription has started in a session. Keeps an acknowledgement of the same revision.
+ * Stores nothing if the session has a newer socket.
+ */
+export async function storeBegin({ db, authority }: Access, begin: Ack): Promise<void> {
+  const { session, epoch, subscription, revision, cursor } = begin;
+  const statement = sql`
+    INSERT INTO gateway.realtime_ack AS r (session_id, subscription_id, revision, cursor)
+    SELECT s.id, ${subscription}, ${revision}::integer, ${cursor} FROM gateway.realtime_session s
+     WHERE s.id = ${session} AND s.epoch = ${epoch} FOR KEY SHARE
+    ON CONFLICT (session_id, subscription_id) DO UPDATE SET revision = excluded.revision, cursor = excluded.cursor
+     WHERE r.revision < excluded.revision`;
+  await db.query(runFor(authority.appId, statement));
+}
+
 export async function readAck(
   { db, authority }: Access,
   session: string,

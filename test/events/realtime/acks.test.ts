@@ -1,6 +1,14 @@
 import type postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { connected, type Frame, holder, plantWebsites } from '../../support/events/realtime.ts';
+import {
+  Client,
+  connected,
+  type Frame,
+  holder,
+  newTicket,
+  openSession,
+  plantWebsites,
+} from '../../support/events/realtime.ts';
 import { append, create, definition, pull } from '../../support/events/subscriptions.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 
@@ -82,4 +90,49 @@ it('attach, detach, attach: the second one counts, whichever is read first, and 
       expect(client.frames.filter(({ type }) => type === 'attached')).toHaveLength(1);
       client.end();
     }
+});
+
+it('WS-07 a stream that starts now goes on where the session has begun it, with and without pages that nobody acknowledged', async () => {
+  await append(sql(), 'web_1_6', many(5));
+  const { id, cursor } = await create(gateway, token, definition(['web_1_6'], { start: 'now' }));
+  const { session_id, ticket } = await openSession(gateway, token);
+  const socket = async (ticket: string): Promise<Client> => {
+    const client = new Client(gateway.port, { session_id, ticket });
+    await client.next('ready');
+    return client;
+  };
+  const again = async (): Promise<Client> => socket(await newTicket(gateway, token, session_id));
+  const first = await socket(ticket);
+  expect(await first.attach(id)).toMatchObject({ after: cursor });
+  first.end();
+  await append(sql(), 'web_1_6', many(2));
+  // The page gets lost with its socket, so it comes again.
+  for (let n = 0; n < 2; n++) {
+    const client = await again();
+    await client.attach(id);
+    expect(told(await client.next('page'))).toEqual([6, 7]);
+    client.end();
+  }
+  const acking = await again();
+  await acking.attach(id);
+  acking.ack(await acking.next('page'));
+  await acking.next('acked');
+  acking.end();
+  await append(sql(), 'web_1_6', many(1));
+  const last = await again();
+  await last.attach(id);
+  expect(told(await last.next('page'))).toEqual([8]);
+  last.end();
+  // Another session has its own begin. A cursor that its first attach names is one, too.
+  await append(sql(), 'web_1_6', many(1));
+  const other = await openSession(gateway, token);
+  const named = new Client(gateway.port, other);
+  await named.next('ready');
+  await named.attach(id, cursor);
+  named.end();
+  const fresh = new Client(gateway.port, { ...other, ticket: await newTicket(gateway, token, other.session_id) });
+  await fresh.next('ready');
+  await fresh.attach(id);
+  expect(told(await fresh.next('page'))).toEqual([6, 7, 8, 9]);
+  fresh.end();
 });

@@ -10,7 +10,7 @@ export interface Definition {
   readonly event_types: readonly string[];
   readonly payload_mode: 'thin';
   readonly delivery: { readonly mode: 'pull' };
-  readonly start: 'beginning' | 'retained';
+  readonly start: 'beginning' | 'retained' | 'now';
 }
 
 export const definition = (websites: readonly string[], more: Partial<Definition> = {}): Definition => ({
