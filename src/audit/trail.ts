@@ -105,7 +105,9 @@ export class Trail implements Books {
 
   /** Appends what waits, for at most 2.5 s. */
   async stop(): Promise<void> {
-    await Promise.all([this.#flush.stop(), this.#upkeep.stop()]);
+    // A statement of upkeep can take longer than the records have.
+    const ended = this.#upkeep.stop();
+    await this.#flush.stop();
     const until = performance.now() + STOP;
     while (this.#queue.waits && performance.now() < until) {
       await this.#writer.flush().catch(this.#options.onError);
@@ -114,6 +116,7 @@ export class Trail implements Books {
     if (this.#queue.size > 0) {
       this.#options.onError(new Error(`the process ends, and ${this.#queue.size} audit records are lost`));
     }
+    await ended;
   }
 
   async #round(): Promise<void> {

@@ -32,17 +32,24 @@ const PATIENCE = 3_000;
  * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
  * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens
  * and consents that ended long ago. Sums audit records. Ends consents of clients whose host is no longer trusted. Returns
- * the number of changed rows.
+ * the number of changed rows. After `stop`, no further batch starts.
  */
-export async function upkeep({ db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>): Promise<number> {
+export async function upkeep(
+  { db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>,
+  stop?: AbortSignal,
+): Promise<number> {
   let changed = 0;
+  const repeat = async (batch: number, work: () => Promise<number>): Promise<void> => {
+    for (let n = batch; n >= batch && stop?.aborted !== true; changed += n) n = await work();
+  };
   // Erase everything that is due. One batch a round would erase only 100 outcomes a second, and more writes than that
   // would keep outcomes for longer than 24 hours.
-  for (let lapsed = BATCH; lapsed === BATCH; changed += lapsed) lapsed = await lapseApprovals(db, BATCH);
-  for (let erased = BATCH; erased === BATCH; changed += erased) erased = await eraseOutcomes(db, BATCH);
-  for (let purged = BATCH; purged >= BATCH; changed += purged) purged = await purgeOAuth(db, BATCH);
+  await repeat(BATCH, () => lapseApprovals(db, BATCH));
+  await repeat(BATCH, () => eraseOutcomes(db, BATCH));
+  await repeat(BATCH, () => purgeOAuth(db, BATCH));
   await forgetRemoved(db);
-  while (await sumAudit(db)) changed++;
+  await repeat(1, async () => Number(await sumAudit(db)));
+  if (stop?.aborted === true) return changed;
   // While the replicas restart, one with the old list can still store a consent. So each round looks again.
   if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
   if (!remote) return changed;
@@ -68,14 +75,14 @@ export function startUpkeep(options: UpkeepOptions): PeriodicJob {
   const emptied: Emptied = new Map();
   return new PeriodicJob({
     every: EVERY,
-    run: async () => {
+    run: async (stop) => {
       // It writes to many tables. What stops it must not stop the rest.
       mended = await mendClock(options.db, mended).catch((cause: unknown) => {
         options.onError(new Error('times that lie ahead, because the clock went back, were not mended', { cause }));
         return mended;
       });
-      await upkeep(options);
-      await clearMoved(options.db, emptied);
+      await upkeep(options, stop);
+      if (!stop.aborted) await clearMoved(options.db, emptied);
     },
     onError: options.onError,
   });

@@ -286,6 +286,25 @@ describe('F-08 a replica that comes too late', () => {
     expect([effects(id), await receipts()]).toEqual([1, before + 1]);
   });
 
+  it('at its end: starts no further batch, however much is due', async () => {
+    const { sql } = database;
+    await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at, fingerprint)
+      SELECT 'op_' || lpad(n::text, 64, '0'), 'crd_old', 1, 1, 1, 'visitor_note_add', 'acknowledged', now() - interval '25 hours',
+             sha256(n::text::bytea) FROM generate_series(1, 1200) n`;
+    const due = async (): Promise<number> =>
+      Number(
+        (
+          await sql`SELECT count(*) AS n FROM gateway.operation WHERE credential_id = 'crd_old' AND fingerprint IS NOT NULL`
+        )[0]?.['n'],
+      );
+    const rounds = startUpkeep({ db: other, registry: a.registry, onError: (error) => expect.fail(String(error)) });
+    rounds.wake();
+    await rounds.stop();
+    expect(await due()).toBe(1_200);
+    await round();
+    expect(await due()).toBe(0);
+  });
+
   itInFull('a helpdesk that does not answer the reconciler stops neither it nor its end', async () => {
     helpdesk.mood('perform and lose');
     const first = await write(a, note('Asked in vain'), fresh());
