@@ -33,7 +33,7 @@ export interface CallTrace {
   end(call: EndedCall): void;
 }
 
-/** The resources that the clients of an HTTP server use at this moment. */
+/** The resources that the clients of an HTTP server use at this moment, and what it has refused them. */
 export interface HeldResources {
   readonly connections: number;
   readonly requests: number;
@@ -41,4 +41,8 @@ export interface HeldResources {
   readonly waiting: number;
   /** Bytes of replies that clients have not yet received. Replies of at most 16 KiB do not count. */
   readonly unread: number;
+  /** Connections that were closed at once since the start, because too many were open. */
+  readonly refused: number;
+  /** Requests with X-Forwarded-For since the start whose peer is no trusted proxy. */
+  readonly untrusted: number;
 }

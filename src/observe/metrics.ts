@@ -107,6 +107,16 @@ export function openMetrics({
     () => held().waiting,
   );
   gauge('gateway_http_unread_bytes', 'Bytes of replies that clients have not read yet.', () => held().unread);
+  total(
+    'gateway_http_connections_refused_total',
+    'Connections that were closed at once, because too many were open.',
+    () => held().refused,
+  );
+  total(
+    'gateway_http_untrusted_forwards_total',
+    'Requests with X-Forwarded-For whose peer is not in GATEWAY_TRUSTED_PROXIES.',
+    () => held().untrusted,
+  );
   if (replica)
     gauge(
       'gateway_replica_current',

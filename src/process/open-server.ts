@@ -43,7 +43,7 @@ export async function openServer(
     pools: store.pools,
     sockets: () => realtime.size,
     streams: () => tasks.followed,
-    held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0 },
+    held: () => running?.held() ?? { connections: 0, requests: 0, waiting: 0, unread: 0, refused: 0, untrusted: 0 },
     replica: store.replica?.current,
     quotaRefusals: () => corridor.quotaRefusals,
     audit: trail,

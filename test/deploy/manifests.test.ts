@@ -35,7 +35,7 @@ beforeAll(async () => {
     VALUES ('src_' || repeat('a', 32), 1, 'chatwoot', '1', 'live', 15, 'UTC', 'x', true, true, 0, 0, now(), now())`;
   gateway = await startReplica({ databaseUrl, args: ['--workers', '2', '--no-demo'] });
   await fetch(`${gateway.url}/livez`);
-  const held = { connections: 0, requests: 0, waiting: 0, unread: 0 };
+  const held = { connections: 0, requests: 0, waiting: 0, unread: 0, refused: 0, untrusted: 0 };
   const alone = openMetrics({
     ...{
       version: '1',

@@ -143,6 +143,7 @@ describe('/metrics', () => {
       ['gateway_a2a_streams', 0],
       ['gateway_http_requests_waiting', 0],
       ['gateway_http_unread_bytes', 0],
+      ['gateway_http_connections_refused_total', 0],
       ['gateway_store_up', 1],
       ['gateway_operations_unsettled', 0],
       ['gateway_journal_receipts_owed', 0],
@@ -266,7 +267,7 @@ it('those who scrape at once share one answer, and one that failed is not kept',
 });
 
 it('tells whether reports are read from the replica, where there is one', async () => {
-  const held = { connections: 0, requests: 0, waiting: 0, unread: 0 };
+  const held = { connections: 0, requests: 0, waiting: 0, unread: 0, refused: 0, untrusted: 0 };
   const sources = {
     version: '1',
     pools: [],

@@ -117,6 +117,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const unread = new Budget({ limits: budgets.unread, code: 'answers_unread', makeRoom });
   const bodies = new Budget({ limits: budgets.bodies, code: 'service_unavailable' });
   let closing = false;
+  let [refused, untrusted] = [0, 0];
 
   const sourceOf = openClientAddress(trustedProxies);
   const trusts = openTrust(trustedProxies);
@@ -137,6 +138,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     answer: (request, response, context) => {
       // Node's parser drops bytes that arrive with an `Upgrade` request, so the connection cannot be used again.
       if (closing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
+      if (request.headers['x-forwarded-for'] !== undefined && !trusts(request)) untrusted++;
       const refusal = refusalOf(request);
       if (refusal) {
         response.setHeader('Connection', 'close');
@@ -179,12 +181,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const proxied = isProxied(socket);
     const leave = proxied ? () => undefined : networks.enter(socket.remoteAddress ?? '');
     if (!leave) {
+      refused++;
       socket.destroy();
       return;
     }
     socket.once('close', leave);
     if (!tls) own(socket);
   });
+  server.on('drop', () => void refused++);
   const serve = (request: IncomingMessage, response: ServerResponse): void =>
     open.get(request.socket)?.add(request, response);
   server.on('request', serve);
@@ -253,6 +257,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       requests: count(({ current }) => (current ? 1 : 0)),
       waiting: count(({ waiting }) => waiting),
       unread: unread.bytes,
+      refused,
+      untrusted,
     }),
     leave: () => Promise.race([stop(), pause(LEAVE_TIMEOUT, undefined, { ref: false })]),
     close: async () => {

@@ -7,7 +7,12 @@ import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { publicApp } from '../../../src/surfaces/http/app.ts';
 import type { RequestHandler } from '../../../src/surfaces/http/records.ts';
-import { type RunningServer, startServer, type Timeouts } from '../../../src/surfaces/http/server.ts';
+import {
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+  type Timeouts,
+} from '../../../src/surfaces/http/server.ts';
 import { restSurface } from '../../../src/surfaces/rest/rest.ts';
 import { exchange } from '../../support/answer.ts';
 import { everyOnce, itOnce } from '../../support/form.ts';
@@ -49,7 +54,7 @@ let made = 0;
 async function serverWith(
   timeouts: Timeouts,
   first: readonly RequestHandler[] = [],
-  trustedProxies: readonly string[] = [],
+  more: Partial<ServerOptions> = {},
 ): Promise<RunningServer> {
   const server = await startServer({
     host: '127.0.0.1',
@@ -64,7 +69,7 @@ async function serverWith(
       ready: async () => true,
     }),
     timeouts,
-    trustedProxies,
+    ...more,
   });
   servers.push(server);
   return server;
@@ -460,7 +465,7 @@ describe('HT-05 slow clients', () => {
     'HT-05 an idle connection of a trusted proxy stays open until the proxy has closed it',
     async () => {
       const times = { ...SHORT, proxyKeepAliveTimeout: 2_500 };
-      const { port } = await serverWith(times, [], ['127.0.0.1']);
+      const { port } = await serverWith(times, [], { trustedProxies: ['127.0.0.1'] });
       const { closed, ms, text } = await raw(port, head(WEBSITES), { patience: 6_000 });
       expect(parse(text).status).toBe(200);
       expect(closed).toBe(true);
@@ -481,6 +486,27 @@ describe('HT-05 slow clients', () => {
       expect(performance.now() - began).toBeLessThan(3_500);
     },
   );
+
+  itOnce('counts connections beyond a limit, and requests that an unknown proxy has passed on', async () => {
+    const forwarded = { 'X-Forwarded-For': '192.0.2.7' };
+    const trusting = await serverWith(PATIENT, [], { trustedProxies: ['127.0.0.1'] });
+    for (const { port } of [trusting, trusting]) expect(await statusOf(port, '/livez', forwarded)).toBe(200);
+    expect(trusting.held()).toMatchObject({ untrusted: 0, refused: 0 });
+    for (const [connections, refused] of [
+      [{ inAll: 100, perNetwork: 1 }, 2],
+      [{ inAll: 1, perNetwork: 100 }, 2],
+    ] as const) {
+      const { port, held } = await serverWith(PATIENT, [], { connections });
+      const socket = connect({ host: '127.0.0.1', port });
+      await once(socket, 'connect');
+      await expect.poll(() => held().connections).toBe(1);
+      for (let n = 0; n < refused; n++) await expect(statusOf(port, '/livez', {})).rejects.toThrow();
+      expect(held().refused).toBe(refused);
+      socket.write(head('GET /livez HTTP/1.1', 'X-Forwarded-For: 192.0.2.7'));
+      await expect.poll(() => held().untrusted).toBe(1);
+      socket.destroy();
+    }
+  });
 
   itOnce(
     'F-18 closing: the request under way is answered with Connection: close, and nothing holds the server open',
