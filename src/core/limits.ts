@@ -71,7 +71,7 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
   [
     'OAuth',
     [
-      ['Authorization code', '2 minutes'],
+      ['Authorization code', '60 seconds'],
       ['Access token', '15 minutes'],
       ['Consent for an installed client', '8 hours. It ends after 1 hour without use'],
       ['Consent for a client by URL', '8 hours to 90 days, as the person chooses'],
