@@ -127,8 +127,10 @@ describe('resources/kubernetes/cells', () => {
       ['ScheduledBackup', '0 0 2 * * *', '0 2 * * *'],
       ['ObjectStore', '30d', '30 days'],
       ['PodMonitor', 'podMetricsEndpoints', 'podMetricEndpoints'],
+      ['PodMonitor', 'sourceLabels', 'source_labels'],
       ['Pooler', '"poolMode":"transaction"', '"poolMode":"statement"'],
       ['HTTPRoute', '"namespace"', '"nameSpace"'],
+      ['HTTPRoute', '"RequestHeaderModifier"', '"RequestHeaderModifiers"'],
       ['ReferenceGrant', '/v1beta1', '/v1alpha1'],
       ['Gateway', 'gatewayClassName', 'gatewayClass'],
     ];
@@ -227,6 +229,10 @@ describe('resources/kubernetes/cells', () => {
     for (const [name, value] of Object.entries(labels ?? {})) expect(deployment).toContain(`${name}: ${value}`);
     const job = labels?.[monitors[0]?.spec.jobLabel ?? ''];
     expect(fileOf('resources/monitoring/alerts.yaml')).toContain(`up{job="${job}"}`);
+    // Pods of the gateway that still migrate are no targets.
+    expect(monitors[0]?.spec.podMetricsEndpoints.map(({ relabelings }) => relabelings)).toEqual([
+      [{ sourceLabels: ['__meta_kubernetes_pod_phase'], regex: 'Pending', action: 'drop' }],
+    ]);
     expect(monitors[1]?.spec.selector.matchLabels).toEqual({ 'cnpg.io/cluster': cluster.metadata.name });
   });
 
@@ -264,6 +270,10 @@ describe('resources/kubernetes/cells', () => {
       return number;
     });
     expect(numbers).toEqual(['1', '2']);
+    // The gateways trust these headers when they come from the proxy.
+    for (const { spec } of routes)
+      for (const { filters } of spec.rules)
+        expect(filters.flatMap((one) => one.requestHeaderModifier.remove)).toEqual(['traceparent', 'tracestate']);
     // Every host is in the map once.
     const hosts = routes.flatMap(({ spec }) => spec.hostnames);
     expect(new Set(hosts).size).toBe(hosts.length);
@@ -329,6 +339,9 @@ describe('resources/monitoring/cloudnativepg.yaml', () => {
     ['cnpg_pg_stat_archiver_last_archived_time', new Set()],
     ['cnpg_collector_pg_wal', new Set(['value'])],
     ['barman_cloud_cloudnative_pg_io_last_available_backup_timestamp', new Set()],
+    // From the kubelet (pkg/kubelet/metrics/collectors/volume_stats.go).
+    ['kubelet_volume_stats_available_bytes', new Set(['persistentvolumeclaim'])],
+    ['kubelet_volume_stats_capacity_bytes', new Set(['persistentvolumeclaim'])],
   ]);
   const rules = rulesOf('resources/monitoring/cloudnativepg.yaml');
 
@@ -339,6 +352,9 @@ describe('resources/monitoring/cloudnativepg.yaml', () => {
       expect(missingIn(rule, TARGET), rule.alert).toEqual([]);
     }
     expect(unknownIn('cnpg_pg_replication_lagg{slot="x"} > 1', known, TARGET)).toContain('cnpg_pg_replication_lagg');
+    // docs/kubernetes.md tells what each rule means, and whom it wakes.
+    for (const { alert, labels } of rules)
+      expect(fileOf('docs/kubernetes.md')).toContain(`\n| \`${alert}\` | ${labels.severity} | `);
     const names = [...rules, ...rulesOf('resources/monitoring/alerts.yaml')].map(({ alert }) => alert);
     expect(new Set(names).size).toBe(names.length);
   });

@@ -344,3 +344,24 @@ describe('resources/compose/production.yaml', () => {
     expect(receiver).toBe(`127.0.0.1:${inside}:${inside}`);
   });
 });
+
+it('each PostgreSQL of the compose files has the shared memory that parallel queries need', () => {
+  const { gateway } = readCompose({}, 'compose.yaml').services;
+  const given = { CHATWOOT_SECRET: 'rails', CHATWOOT_PASSWORD: 'theirs', ...GIVEN };
+  const found = ['production', 'patroni', 'chatwoot'].flatMap((name) =>
+    Object.entries(readCompose(given, `resources/compose/${name}.yaml`).services)
+      .filter(([, { volumes: mounts }]) => mounts.some((mount) => mount.endsWith(':/var/lib/postgresql/data')))
+      .map(([one, { shm_size: size }]) => `${name} ${one} ${size}`),
+  );
+  expect(found).toEqual(
+    [
+      'production postgres',
+      'patroni db1',
+      'patroni db2',
+      'patroni db3',
+      'chatwoot chatwoot-postgres',
+      'chatwoot postgres',
+    ].map((one) => `${one} ${gateway?.shm_size}`),
+  );
+  expect(gateway?.shm_size).toBe('256mb');
+});

@@ -86,6 +86,7 @@ const container = {
 const Deployment = z.object({
   spec: z.object({
     replicas: z.number(),
+    progressDeadlineSeconds: z.number(),
     selector: z.object({ matchLabels: z.record(z.string(), z.string()) }),
     template: z.object({
       metadata: z.object({ labels: z.record(z.string(), z.string()) }),
@@ -133,6 +134,8 @@ describe('resources/kubernetes', () => {
     expect([before.args, main.args]).toEqual([['migrate'], ['serve', '--no-demo']]);
     expect(exec(stepOf(image, 'CMD'))[0]).toBe(main.args[0]);
     expect(spec.replicas).toBeGreaterThan(1);
+    // The init container builds indexes, which can take hours.
+    expect(spec.progressDeadlineSeconds).toBe(86_400);
     // A gateway ends within 10 s of SIGTERM, after the hook.
     const [, seconds] = main.lifecycle.preStop.exec.command;
     expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(Number(seconds) + 10);
@@ -164,7 +167,13 @@ describe('resources/kubernetes', () => {
   it('selects its own pods only', () => {
     const { labels } = spec.template.metadata;
     const service = z.object({ spec: z.object({ selector: z.unknown(), ports: z.array(z.unknown()) }) });
-    const budget = z.object({ spec: z.object({ minAvailable: z.literal(1), selector: z.unknown() }) });
+    const budget = z.object({
+      spec: z.strictObject({
+        minAvailable: z.literal(1),
+        unhealthyPodEvictionPolicy: z.literal('AlwaysAllow'),
+        selector: z.unknown(),
+      }),
+    });
     expect(spec.selector.matchLabels).toEqual(labels);
     expect(pod.topologySpreadConstraints.map(({ labelSelector }) => labelSelector.matchLabels)).toEqual([labels]);
     const { spec: served } = service.parse(yaml('kubernetes/base/service.yaml'));
@@ -172,6 +181,23 @@ describe('resources/kubernetes', () => {
     expect(served.ports).toEqual([{ name: 'http', port: 80, targetPort: main.ports[0].name }]);
     const { spec: kept } = budget.parse(yaml('kubernetes/base/disruption-budget.yaml'));
     expect(kept.selector).toEqual({ matchLabels: labels });
+    const { spec: reached } = z
+      .strictObject({
+        apiVersion: z.literal('networking.k8s.io/v1'),
+        kind: z.literal('NetworkPolicy'),
+        metadata: z.unknown(),
+        spec: z.unknown(),
+      })
+      .parse(yaml('kubernetes/example/network-policy.yaml'));
+    const space = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
+    expect(reached).toEqual({
+      podSelector: { matchLabels: labels },
+      policyTypes: ['Ingress'],
+      ingress: [{ from: [space('ingress-nginx'), space('monitoring')], ports: [{ port: main.ports[0].name }] }],
+    });
+    // docs/kubernetes.md makes the namespace of Prometheus, and ingress.yaml speaks of the controller's.
+    expect(fileOf('docs/kubernetes.md')).toContain('kubectl create namespace monitoring\n');
+    expect(fileOf('resources/kubernetes/example/ingress.yaml')).toContain('ingress-nginx/gateway-headers');
   });
 
   it('names every file, and settings that exist and are accepted', () => {
@@ -214,7 +240,7 @@ describe('resources/kubernetes', () => {
 
   it.runIf(hasKubectl)('is what kustomize accepts', () => {
     const made = kustomized('example', { 'example/gateway.env': 'DATABASE_URL=postgres://db/gateway\n' });
-    expect(made).toHaveLength(7);
+    expect(made).toHaveLength(8);
   });
 });
 

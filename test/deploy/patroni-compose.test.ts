@@ -120,6 +120,8 @@ describe('resources/compose/patroni.yaml', () => {
     );
     for (const header of ['traceparent', 'tracestate'])
       expect(haproxy).toContain(`\n  http-request del-header ${header}\n`);
+    // A retry at the gateway that has refused would be refused again.
+    expect(haproxy).toContain('\n  option redispatch 1\n');
     const [first, second] = named(/^gateway/).map(([, { environment }]) => environment);
     expect(second).toEqual(first);
     expect(Object.keys(first ?? {}).filter((name) => !(name in EXPECTED))).toEqual([]);

@@ -114,7 +114,17 @@ export const PodMonitor = kind(
   z.strictObject({
     jobLabel: z.string().optional(),
     selector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
-    podMetricsEndpoints: z.array(z.strictObject({ port: z.string(), path: z.string().optional() })),
+    podMetricsEndpoints: z.array(
+      z.strictObject({
+        port: z.string(),
+        path: z.string().optional(),
+        relabelings: z
+          .array(
+            z.strictObject({ sourceLabels: z.array(z.string()), regex: z.string(), action: z.enum(['keep', 'drop']) }),
+          )
+          .optional(),
+      }),
+    ),
   }),
 );
 
@@ -155,6 +165,12 @@ export const HTTPRoute = kind(
     hostnames: z.array(z.string()),
     rules: z.array(
       z.strictObject({
+        filters: z.array(
+          z.strictObject({
+            type: z.literal('RequestHeaderModifier'),
+            requestHeaderModifier: z.strictObject({ remove: z.array(z.string()) }),
+          }),
+        ),
         backendRefs: z.array(z.strictObject({ name: z.string(), namespace: z.string(), port: z.int() })),
         timeouts: z.strictObject({ request: z.string().regex(/^\d+m?s$/) }),
       }),

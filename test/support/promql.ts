@@ -28,7 +28,7 @@ export const rulesOf = (path: string): AlertRule[] =>
 
 /** Names of metrics in an expression of PromQL, each with the labels that its selector names. */
 export function metricsOf(expression: string): { name: string; labels: string[] }[] {
-  return [...expression.matchAll(/\b((?:gateway|process|nodejs|cnpg|barman)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(
+  return [...expression.matchAll(/\b((?:gateway|process|nodejs|cnpg|barman|kubelet)_[a-z0-9_]+)(?:\{([^}]*)\})?/g)].map(
     ([, name = '', selector = '']) => ({
       name,
       labels: [...selector.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label),
