@@ -67,7 +67,7 @@ export class Trail implements Books {
     const recordLoss: ChainWriterOptions['recordLoss'] = (lost) => this.#recordLoss(lost);
     this.#writer = new ChainWriter({ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss, onError });
     this.#flush = new PeriodicJob({ every: EVERY, run: () => this.#writer.flush(), onError });
-    this.#upkeep = new PeriodicJob({ every: UPKEEP, run: () => this.#round(), onError });
+    this.#upkeep = new PeriodicJob({ every: UPKEEP, run: (stop) => this.#round(stop), onError });
   }
 
   /** Prepares the partitions and reads PostgreSQL's clock. */
@@ -105,7 +105,7 @@ export class Trail implements Books {
 
   /** Appends what waits, for at most 2.5 s. */
   async stop(): Promise<void> {
-    // A statement of upkeep can take longer than the records have.
+    // Do not wait for upkeep first: one of its statements can take longer than STOP.
     const ended = this.#upkeep.stop();
     await this.#flush.stop();
     const until = performance.now() + STOP;
@@ -119,14 +119,17 @@ export class Trail implements Books {
     await ended;
   }
 
-  async #round(): Promise<void> {
+  async #round(stop: AbortSignal): Promise<void> {
     const { upkeep, days } = this.#options;
     await prepareAudit(upkeep, AHEAD);
+    if (stop.aborted) return;
     if (performance.now() - this.#dropped > DROPS) {
       this.#dropped = performance.now();
       await dropAudit(upkeep, days);
     }
-    for (const id of await findUnsealed(upkeep, ABANDONED, ADOPTED, this.#queue.aside)) this.#queue.seal(id);
+    if (stop.aborted) return;
+    const ids = await findUnsealed(upkeep, ABANDONED, ADOPTED, this.#queue.aside);
+    if (!stop.aborted) for (const id of ids) this.#queue.seal(id);
   }
 
   #recordLoss(lost: readonly { organization: string; surface: CallOrigin['surface']; count: number }[]): void {

@@ -39,20 +39,21 @@ export async function upkeep(
   stop?: AbortSignal,
 ): Promise<number> {
   let changed = 0;
+  const ends = (): boolean => stop?.aborted === true;
   const repeat = async (batch: number, work: () => Promise<number>): Promise<void> => {
-    for (let n = batch; n >= batch && stop?.aborted !== true; changed += n) n = await work();
+    for (let n = batch; n >= batch && !ends(); changed += n) n = await work();
   };
   // Erase everything that is due. One batch a round would erase only 100 outcomes a second, and more writes than that
   // would keep outcomes for longer than 24 hours.
   await repeat(BATCH, () => lapseApprovals(db, BATCH));
   await repeat(BATCH, () => eraseOutcomes(db, BATCH));
   await repeat(BATCH, () => purgeOAuth(db, BATCH));
-  await forgetRemoved(db);
+  if (!ends()) await forgetRemoved(db);
   await repeat(1, async () => Number(await sumAudit(db)));
-  if (stop?.aborted === true) return changed;
+  if (ends()) return changed;
   // While the replicas restart, one with the old list can still store a consent. So each round looks again.
   if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
-  if (!remote) return changed;
+  if (!remote || ends()) return changed;
   const lapsed = await takeLapsed(db, ASKED);
   await Promise.all(
     lapsed.map(async ({ operationId, epoch, website, operation }) => {

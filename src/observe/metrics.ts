@@ -109,7 +109,7 @@ export function openMetrics({
   gauge('gateway_http_unread_bytes', 'Bytes of replies that clients have not read yet.', () => held().unread);
   total(
     'gateway_http_connections_refused_total',
-    'Connections that were closed at once, because too many were open.',
+    'Connections that were closed at once, because too many were open. With --workers, only those of one network.',
     () => held().refused,
   );
   total(

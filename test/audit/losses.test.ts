@@ -94,6 +94,31 @@ describe('while the table cannot be written', () => {
   });
 });
 
+it('a process that ends appends its last records, and then waits for upkeep', async () => {
+  const { db } = gateway.database;
+  let asked = false;
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow: Database = {
+    ...db,
+    query: async (statement) => {
+      asked = true;
+      await held;
+      return db.query(statement);
+    },
+  };
+  const trail = trailOf(db, { upkeep: slow });
+  await trail.start();
+  await eventually(() => expect(asked).toBe(true));
+  trail.add(ORIGIN, report('org_ends', 'last'), 1);
+  const ended = trail.stop();
+  await eventually(async () => expect(await count({ operation: 'last' })).toBe(1));
+  release();
+  await ended;
+});
+
 describe('a statement whose reply is lost', () => {
   it('is repeated, and no record is doubled', async () => {
     const { db } = gateway.database;

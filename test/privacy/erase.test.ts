@@ -103,6 +103,12 @@ it('erases a visitor and leaves the contact', async () => {
   expect(await erased('vis4', 'visitor')).toMatchObject({ kind: 'visitor', counts: { visitors: 1, conversations: 1 } });
   expect(await idOf('contact', 'con4')).not.toBe('');
   expect(await idOf('visitor', 'vis4')).toBe('');
+  // A consumer that reads in the order of changes finds the shells of all erased conversations.
+  const found =
+    await store.sql`SELECT count(*)::integer AS shells, count(*) FILTER (WHERE updated_at > now() - interval '1 hour')::integer AS found
+    FROM platform.conversation WHERE external_id LIKE 'erased:%'`;
+  expect(found).toEqual([{ shells: expect.any(Number), found: found[0]?.['shells'] }]);
+  expect(found[0]?.['shells']).toBeGreaterThan(0);
   // The contact itself may come back. What the visitor wrote may not.
   expect(await load_(of(4))).toMatchObject({ rejected: 0, unchanged: 1, suppressed: 6 });
 });

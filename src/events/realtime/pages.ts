@@ -76,7 +76,7 @@ export class Pages {
    * The cursor at which a stream starts: `after`, else the session's last acknowledged cursor, else the start of the
    * subscription. Costs one unit. Fails like a pull, except that a paused event family is no failure here.
    *
-   * A subscription that starts now begins somewhere else with each look. So its first cursor in a session is stored,
+   * A subscription that starts now has a later start each time it is read. So its first cursor in a session is stored,
    * and the next socket of the session gets what this one may lose.
    */
   open(
@@ -161,8 +161,9 @@ export class Pages {
     const access = { db: this.#options.db, authority };
     const row = await new Caller(authority).take(readSubscription(access, subscription));
     const { revision, start } = row;
-    const acked = await readAck(access, session, subscription, revision);
     if (after !== undefined && readCursor(this.keys, after) === undefined) throw new Failure('invalid_cursor');
+    const acked =
+      after === undefined || start === 'now' ? await readAck(access, session, subscription, revision) : undefined;
     const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));
     const { credentialId: credential, environment } = authority;
     const positions = new Map(row.sites.map((site, i) => [ids.get(site) ?? '', row.positions[i] ?? 0]));

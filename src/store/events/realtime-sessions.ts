@@ -188,6 +188,7 @@ export async function storeAcks(db: Database, acks: readonly Ack[]): Promise<Rea
           INSERT INTO gateway.realtime_ack AS r (session_id, subscription_id, revision, cursor)
           SELECT k.session, k.subscription, k.revision, k.cursor FROM k
           ON CONFLICT (session_id, subscription_id) DO UPDATE SET revision = excluded.revision, cursor = excluded.cursor
+           WHERE r.revision <= excluded.revision
         )
         SELECT k.n::integer AS n FROM k`,
   );

@@ -85,7 +85,7 @@ export class Connection {
     // After a reply with `Connection: close`, the socket can send no further reply.
     const next = this.#socket.writable ? this.#waiting.shift() : undefined;
     if (next) this.#begin(...next);
-    // Node has set the server's time when the reply ended, and ends this one with the next request.
+    // Node has just set its own timeout. This one replaces it until the next request.
     else if (this.#idle !== undefined) this.#socket.setTimeout(this.#idle);
   }
 }

@@ -135,4 +135,16 @@ it('WS-07 a stream that starts now goes on where the session has begun it, with 
   await fresh.attach(id);
   expect(told(await fresh.next('page'))).toEqual([6, 7, 8, 9]);
   fresh.end();
+  // A new revision has its own begin, and an older acknowledgement does not count.
+  const replaced = await gateway.ask(`/api/v1/subscriptions/${id}`, {
+    ...{ token, method: 'PATCH', body: definition(['web_1_6'], { start: 'now' }), headers: { 'if-match': '1' } },
+  });
+  expect(replaced.status, replaced.text).toBe(200);
+  for (const came of [undefined, [10, 11]]) {
+    const client = await again();
+    expect(await client.attach(id)).toMatchObject({ revision: 2, after: replaced.body.cursor });
+    if (came) expect(told(await client.next('page'))).toEqual(came);
+    client.end();
+    if (!came) await append(sql(), 'web_1_6', many(2));
+  }
 });

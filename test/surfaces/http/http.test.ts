@@ -465,13 +465,15 @@ describe('HT-05 slow clients', () => {
     'HT-05 an idle connection of a trusted proxy stays open until the proxy has closed it',
     async () => {
       const times = { ...SHORT, proxyKeepAliveTimeout: 2_500 };
-      const { port } = await serverWith(times, [], { trustedProxies: ['127.0.0.1'] });
+      const trusting = { trustedProxies: ['127.0.0.1'] };
+      const { port } = await serverWith(times, [], trusting);
       const { closed, ms, text } = await raw(port, head(WEBSITES), { patience: 6_000 });
       expect(parse(text).status).toBe(200);
       expect(closed).toBe(true);
       expect(ms).toBeGreaterThan(2_400);
-      // After the pause, the connection has the usual timeouts again.
-      const socket = connect({ host: '127.0.0.1', port }).setEncoding('utf8');
+      // After a pause, the connection has the usual timeouts again.
+      const patient = await serverWith({ ...SHORT, proxyKeepAliveTimeout: 60_000 }, [], trusting);
+      const socket = connect({ host: '127.0.0.1', port: patient.port }).setEncoding('utf8');
       let got = '';
       socket.on('data', (part) => {
         got += part;
