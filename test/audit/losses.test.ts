@@ -263,7 +263,9 @@ describe('days', () => {
 
   it('nobody waits for a day to be dropped, and the next round drops it', async () => {
     const { sql } = gateway.database;
+    const days = () => sql`SELECT FROM pg_class WHERE oid = to_regclass('gateway.audit_20200101')`;
     await sql`SELECT gateway.prepare_audit_day('2020-01-01')`;
+    expect(await days()).toHaveLength(1);
     await sql.begin(async (reader) => {
       await reader`SELECT count(*) FROM gateway.audit`;
       const took: number[] = [];
@@ -276,8 +278,11 @@ describe('days', () => {
       // Inserts wait behind an attempt for 20 ms.
       expect(Math.min(...took)).toBeLessThan(100);
     });
-    const [dropped] = await sql`SELECT gateway.drop_audit(90) AS n`;
-    expect(dropped).toEqual({ n: 1 });
+    // Others who use the table for a moment, such as the gateway's own flush, can make an attempt give up, too.
+    await eventually(async () => {
+      await sql`SELECT gateway.drop_audit(90)`;
+      expect(await days()).toHaveLength(0);
+    });
   });
 });
 
