@@ -194,6 +194,8 @@ export function openTasks(options: TasksOptions): Tasks {
     const told = here ? [here, elsewhere.changed] : [elsewhere.changed];
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
+    // While the process stops, a task that runs here has some seconds left to end.
+    if (here && watch.stopped && first.state === 'working') await pauseUpTo(patience, [here], signal);
     // Storing the result has proved the token of the task. So a caller with this token needs no new proof.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf({ ...end.row, history: first.history }, end.authority, end.body);

@@ -227,3 +227,24 @@ it('F-18 who has a connection open may ask once more, and is told to go; a secon
   kept.destroy();
   idle.destroy();
 });
+
+it('F-18 who asked in time on an open connection is answered, also when the process then stood still for long', async () => {
+  const port = await freePort();
+  const replica = await start(port);
+  const kept = Array.from({ length: 40 }, () => new Agent({ keepAlive: true }));
+  const ask = (agent: Agent): Promise<unknown> =>
+    exchange(port, kindOf(1), agent).then(
+      ([status, , { connection }]) => [status, connection],
+      (error) => error.code,
+    );
+  await Promise.all(kept.map(ask));
+  process.kill(replica.pid, 'SIGTERM');
+  await expect.poll(() => exchange(port, kindOf(1), false).catch((error) => error.code), { interval: 5 }).toBe('ECONNREFUSED');
+  await replica.stop();
+  const asked = kept.map(ask);
+  await pause(1_500);
+  replica.cont();
+  expect(new Set((await Promise.all(asked)).map(String))).toEqual(new Set(['200,close']));
+  expect(await replica.exited).toEqual({ code: 0, signal: null });
+  for (const agent of kept) agent.destroy();
+});

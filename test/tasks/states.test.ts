@@ -394,7 +394,8 @@ describe('a process', () => {
     const sender = await world.issue();
     const replica = await world.open();
     const [quick, stuck] = [probe(), probe()];
-    const [done] = await world.fill(quick, sender, 1, [replica]);
+    const told = world.send(replica, sender.token, { skill: quick.skill });
+    await until(() => quick.held() === 1);
     const rest = await world.fill(stuck, sender, 6, [replica]);
     await until(() => stuck.held() === 4);
     const waiting = world.send(replica, sender.token);
@@ -407,7 +408,7 @@ describe('a process', () => {
     quick.release();
     await stopping;
     expect(performance.now() - began).toBeLessThan(5_000);
-    expect(await world.row(done?.id ?? '')).toMatchObject({ state: 'completed' });
+    expect(await told).toMatchObject({ state: 'completed' });
     for (const { id } of rest) expect(await world.row(id)).toMatchObject({ state: 'failed', failure: 'interrupted' });
     expect(await world.count('working', sender.installation)).toBe(0);
     stuck.release();

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse, S
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Books } from '../../core/audit.ts';
 import type { HeldResources, Observer } from '../../core/calls.ts';
@@ -15,7 +15,7 @@ import { exchangeOf, type Serving } from './exchange.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestHandler, teller } from './records.ts';
 import { HSTS, replyRaw, SECURITY_HEADERS, sendProblem } from './reply.ts';
 import { headerOf } from './request.ts';
-import { stopListening } from './stop-listening.ts';
+import { type StoppedListening, stopListening } from './stop-listening.ts';
 import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 
 /** The surfaces of one base URL. The first handler that knows a request answers it. */
@@ -75,17 +75,21 @@ const FIELDS = 100;
  * `Connection: close`. Closing idle connections at once would lose a request that is already on its way.
  */
 const LEAVE_TIMEOUT = 1_000;
-/** Milliseconds that running requests have at a shutdown. The process must end within 10 s of SIGTERM (check F-18). */
-const CLOSE_TIMEOUT = 7_000;
+/**
+ * Milliseconds that running requests have at a shutdown. The process must end within 10 s of SIGTERM (check F-18), and
+ * up to 3 s have passed before: LONGEST_WAIT (stop-listening.ts) and LEAVE_TIMEOUT.
+ */
+const CLOSE_TIMEOUT = 6_500;
 
 export interface RunningServer {
   readonly port: number;
   held(): HeldResources;
   /**
-   * Stops listening. From then on, each reply closes its connection. Resolves when no connection is open, or after 1 s.
+   * Stops listening. From then on, each reply closes its connection. Resolves when no connection is open, or 1 s after
+   * new clients are refused.
    */
   leave(): Promise<void>;
-  /** Stops listening, waits up to 7 s for running requests, then ends all connections. */
+  /** Stops listening, waits up to 6.5 s for running requests, then ends all connections. */
   close(): Promise<void>;
 }
 
@@ -240,8 +244,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     });
   });
   const address = server.address();
-  let stopped: Promise<void> | undefined;
-  const stop = (): Promise<void> => {
+  let stopped: StoppedListening | undefined;
+  const stop = (): StoppedListening => {
     closing = true;
     // Otherwise the connection would stay open after the running reply, until the idle timeout.
     for (const { current } of open.values())
@@ -260,12 +264,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       refused,
       untrusted,
     }),
-    leave: () => Promise.race([stop(), pause(LEAVE_TIMEOUT, undefined, { ref: false })]),
+    leave: async () => {
+      const { refusing, ended } = stop();
+      await refusing;
+      await Promise.race([ended, pause(LEAVE_TIMEOUT, undefined, { ref: false })]);
+    },
     close: async () => {
-      const all = stop();
+      const { ended } = stop();
+      // The time of leave() ends in the phase of timers. Read first what has arrived, or those requests would be cut off.
+      await nextTurn();
       server.closeIdleConnections();
       const cut = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT).unref();
-      await all;
+      await ended;
       clearTimeout(cut);
       clearInterval(checking);
       server.close(() => undefined); // stops Node's timer that looks for slow connections
