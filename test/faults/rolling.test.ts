@@ -239,7 +239,9 @@ it('F-18 who asked in time on an open connection is answered, also when the proc
     );
   await Promise.all(kept.map(ask));
   process.kill(replica.pid, 'SIGTERM');
-  await expect.poll(() => exchange(port, kindOf(1), false).catch((error) => error.code), { interval: 5 }).toBe('ECONNREFUSED');
+  await expect
+    .poll(() => exchange(port, kindOf(1), false).catch((error) => error.code), { interval: 5 })
+    .toBe('ECONNREFUSED');
   await replica.stop();
   const asked = kept.map(ask);
   await pause(1_500);
