@@ -4,7 +4,7 @@ import { PLAIN_BYTES } from '../src/core/limits.ts';
 import { defineSkill } from '../src/core/skill.ts';
 
 /** Newest messages in the answer. Fewer are read again if the answer is too large for an artifact. */
-const MESSAGES = [30, 10, 3] as const;
+const MESSAGES = [30, 10, 3, 1] as const;
 
 export default defineSkill({
   name: 'conversation_handover',

@@ -136,6 +136,10 @@ export class Runner {
     return this.#jobs.get(id)?.ended;
   }
 
+  runs(id: string): boolean {
+    return this.#jobs.get(id)?.state === 'running';
+  }
+
   drop(id: string): void {
     this.#forget(id, undefined);
   }

@@ -174,8 +174,10 @@ export function openTasks(options: TasksOptions): Tasks {
       const begin = (): Promise<Accepted> => runner.accept(work, () => store(starts));
       accepted = await (taskId === undefined ? begin() : turns.take(id, begin));
     } finally {
-      if (accepted?.verdict !== 'new' || held) corridor.refund(authority, paid);
-      else request.charged?.(paid);
+      if (accepted?.verdict !== 'new' || held) {
+        corridor.refund(authority, paid);
+        paid = 0;
+      } else request.charged?.(paid);
     }
     return { accepted, paid };
   };
@@ -195,7 +197,7 @@ export function openTasks(options: TasksOptions): Tasks {
     await pauseUpTo(patience, told, signal);
     elsewhere.leave();
     // While the process stops, a task that runs here has some seconds left to end.
-    if (here && watch.stopped && first.state === 'working') await pauseUpTo(patience, [here], signal);
+    if (here && watch.stopped && runner.runs(first.id)) await pauseUpTo(patience, [here], signal);
     // Storing the result has proved the token of the task. So a caller with this token needs no new proof.
     if (end?.row.state === 'completed' && Buffer.compare(end.authority.digest, caller.authority.digest) === 0) {
       return viewOf({ ...end.row, history: first.history }, end.authority, end.body);

@@ -17,12 +17,14 @@ export interface Task {
   readonly state: TaskState;
   /** The time of the last change of state, in whole milliseconds of PostgreSQL's clock. */
   readonly stateAt: Date;
-  /** The task expires 15 minutes after acceptance, or earlier if the sender's token or credential ends earlier. */
+  /** The task expires 15 minutes after acceptance, or earlier if its credential ends earlier. */
   readonly expiresAt: Date;
   /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
   readonly failure: string | null;
   /** The result of a completed task, if the reader asked for the result and has the same rights as the sender. */
   readonly artifact: unknown;
+  /** True if there is a result that the reader may not see, because it was made under other grants. */
+  readonly withheld: boolean;
   /** The newest texts of the task's messages, oldest first. A list of tasks leaves them out. */
   readonly history: readonly TaskText[];
 }
@@ -55,9 +57,22 @@ export function viewOf(row: TaskRow, authority: Authority, body: unknown = row.a
   const { id, contextId, skill, state, stateAt, expiresAt, failure, grants, history } = row;
   // Another token of the same credential may have no access to the website of the task.
   const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
-  const readable = state === 'completed' && body !== null && grantsOf(authority).equals(grants);
-  const artifact = readable ? body : undefined;
-  return { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact, history: history ?? [] };
+  const made = state === 'completed' && body !== null;
+  const withheld = made && !grantsOf(authority).equals(grants);
+  const artifact = made && !withheld ? body : undefined;
+  return {
+    id,
+    contextId,
+    skill,
+    websiteId,
+    state,
+    stateAt,
+    expiresAt,
+    failure,
+    artifact,
+    withheld,
+    history: history ?? [],
+  };
 }
 
 /** The website of a task: the input's `website_id`, or else the website of another id in the input. */

@@ -47,10 +47,12 @@ export interface A2aRequest {
 }
 
 const pushUnsupported = async (): Promise<never> => {
-  throw new PushNotificationNotSupportedError();
+  throw new PushNotificationNotSupportedError(
+    'Push notifications are not supported. Follow a stream, or poll with GetTask.',
+  );
 };
 const unsupported = (): never => {
-  throw new UnsupportedOperationError();
+  throw new UnsupportedOperationError('There is no extended card. Read the public card: /.well-known/agent-card.json.');
 };
 
 /**
@@ -141,21 +143,22 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     resubscribe: ({ id }) =>
       streaming(async () => {
         const task = await tasks.get(caller, id);
-        if (!task) throw new TaskNotFoundError();
+        if (!task) throw notFound();
         if (isEnded(task)) throw new UnsupportedOperationError('The task has ended. Read it with GetTask.');
         return { task, showing: shown };
       }),
 
     getTask: answering(async ({ id, historyLength }) => {
       const task = await tasks.get(caller, id);
-      if (!task) throw new TaskNotFoundError();
+      if (!task) throw notFound();
       return wireTask(task, { ...shown, historyLength });
     }),
 
     cancelTask: answering(async ({ id }) => {
       const found = await tasks.cancel(caller, id);
-      if (!found) throw new TaskNotFoundError();
-      if (!found.canceled) throw new TaskNotCancelableError();
+      if (!found) throw notFound();
+      if (!found.canceled)
+        throw new TaskNotCancelableError('The task has ended, so it cannot be canceled. Read it with GetTask.');
       return wireTask(found.task, shown);
     }),
 
@@ -190,15 +193,22 @@ interface SentTask {
   readonly showing: Showing;
 }
 
+const notFound = (): TaskNotFoundError =>
+  new TaskNotFoundError(
+    'This credential has no such task, or the task has expired. Check the id, or send the work again.',
+  );
+
 const isEnded = ({ state }: Task): boolean => state === 'completed' || state === 'failed' || state === 'canceled';
 
 /** The error for a message that became no task. */
 function sendingError(error: unknown, request: A2aRequest): unknown {
   if (error instanceof MessageIdConflict) return messageIdConflict();
   if (!(error instanceof TaskUnable)) return withAdmission(error, request);
-  if (error.why === 'absent') return new TaskNotFoundError();
+  if (error.why === 'absent') return notFound();
   if (error.why === 'elsewhere') return invalidField('message.contextId', 'the contextId of the task, or none');
-  return new UnsupportedOperationError('The task works or has ended, so it takes no further messages.');
+  return new UnsupportedOperationError(
+    'The task works or has ended, so it takes no further messages. Send the message without taskId, with the same contextId.',
+  );
 }
 
 /** A retry costs two quota units, one for admission and one for the task. The client waits until both are available. */

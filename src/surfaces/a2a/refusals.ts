@@ -48,7 +48,7 @@ export const messageIdConflict = (): RpcError =>
 /** The last event of a stream whose authority has lapsed. JSON-RPC leaves this code to servers. */
 export const LAPSED: RpcFault = {
   code: -32_000,
-  message: 'The authority of the stream has lapsed. Get a new token, then subscribe to the task again.',
+  message: 'The authority of the stream has lapsed. Get a new token, then read the task with GetTask.',
   data: [info('AUTHORITY_LAPSED')],
 };
 

@@ -34,9 +34,11 @@ export interface Showing {
 
 /** A task in the form of the SDK's codec. Its history has only texts, because data can hold customers' text. */
 export function wireTask(task: Task, { skills, listed = false, form = 'data', historyLength }: Showing): WireTask {
-  const { id, contextId, skill, websiteId, state, stateAt, expiresAt, failure, artifact, history } = task;
+  const { id, contextId, skill, websiteId, state, stateAt, expiresAt, artifact, history } = task;
   const kept =
     historyLength === undefined ? history : history.slice(history.length - Math.min(historyLength, history.length));
+  // A result that the reader may not see must not look like an empty one.
+  const failure = task.failure ?? (task.withheld ? 'result_withheld' : null);
   const said =
     failure !== null ? explanation(failure) : state === 'input_required' ? asked(skills(), listed) : undefined;
   return {
@@ -106,8 +108,18 @@ function asked(skills: readonly OfferedSkill[], listed: boolean): StatusMessage 
   return { name: 'question', parts: [textPart(text), part(data)] };
 }
 
-/** Titles for failure codes that only tasks have. They are not in core/failures.ts. */
+/** A task has no Retry-After, and the same message finds the same failed task until it has expired. */
+const PASSING =
+  'The service could not answer in time. Send a read again with a new messageId. To send a write again, wait until the task has expired, and use the same messageId.';
+
+/** Titles for codes that only tasks have, and for those that tell a client of REST what a task cannot do. */
 const TITLES: Readonly<Record<string, string>> = {
+  service_unavailable: PASSING,
+  authority_unavailable: PASSING,
+  native_unavailable: PASSING,
+  operation_in_progress: PASSING,
+  result_withheld:
+    'The result was made under other grants than those of your token. Send the work again with a new messageId.',
   artifact_too_large:
     'The result is larger than 131,072 bytes. Ask for a smaller result, such as a page with a smaller limit.',
   interrupted:
@@ -118,7 +130,7 @@ const TITLES: Readonly<Record<string, string>> = {
 
 const isFailureCode = (code: string): code is FailureCode => FAILURE_CODES.some((known) => known === code);
 
-/** Why a task failed, as a code and a fixed title. The text never comes from a caller or the store. */
+/** Why a task has no result, as a code and a fixed title. The text never comes from a caller or the store. */
 function explanation(code: string): StatusMessage {
   const title = TITLES[code] ?? titleOf(isFailureCode(code) ? code : 'internal');
   return { name: 'failure', parts: [part({ code, title })] };

@@ -3,6 +3,7 @@ import { Failure } from '../../core/failures.ts';
 
 /** Headers that may occur only once. Of two, Node silently keeps the first, or joins both (check HT-08). */
 const SINGLETONS: ReadonlySet<string> = new Set([
+  'a2a-version',
   'authorization',
   'idempotency-key',
   'if-match',
