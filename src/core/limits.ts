@@ -17,7 +17,10 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
         '600 a minute, at most 120 at once. The operator of the gateway can set others',
       ],
       ['Cost of a request', '1 unit, or what the operation says in the reference'],
-      ['Cost of a long answer', `1 unit more for each started ${PLAIN_BYTES / 1_024} KiB after the first`],
+      [
+        'Cost of a long answer over REST and MCP',
+        `1 unit more for each started ${PLAIN_BYTES / 1_024} KiB after the first`,
+      ],
       ['Cost of an A2A request', '1 unit, and 1 more if it sets a task to work'],
       ['Access tokens by client credentials', `${TOKENS_PER_MINUTE} a minute for each client`],
     ],

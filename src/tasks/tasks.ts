@@ -98,7 +98,10 @@ export interface Tasks {
   readonly followed: number;
   /** Cancels a task. `canceled` is false when the task had already ended. */
   cancel(caller: Caller, id: string): Promise<{ task: Task; canceled: boolean } | undefined>;
-  /** Accepts no more tasks and ends all waits. Running tasks have three seconds to end. All other tasks end as lost. */
+  /**
+   * Accepts no more tasks. Running tasks have three seconds to end, and their callers wait for it. All other waits end
+   * now, and all other tasks end as lost.
+   */
   stop(): Promise<void>;
 }
 

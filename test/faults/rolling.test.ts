@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Issued, issue } from '../support/credentials.ts';
 import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
-import { times } from '../support/form.ts';
+import { itInFull, times } from '../support/form.ts';
 import { freePort } from '../support/port.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
 
@@ -250,3 +252,31 @@ it('F-18 who asked in time on an open connection is answered, also when the proc
   expect(await replica.exited).toEqual({ code: 0, signal: null });
   for (const agent of kept) agent.destroy();
 });
+
+itInFull.each([[[]], [['--workers', '2']]])(
+  'F-18 a half-sent request and clients that go on connecting do not keep it beyond 10 s (%j)',
+  async (args) => {
+    const port = await freePort();
+    const replica = await startReplica({ databaseUrl: addressOf(database), env: { PORT: `${port}` }, args });
+    const half = connect(port, '127.0.0.1').on('error', () => undefined);
+    const cut = once(half, 'close');
+    half.write(
+      `POST /a2a HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${caller.token}\r\nA2A-Version: 1.0\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+    );
+    let asking = true;
+    const asker = async (): Promise<void> => {
+      while (asking) await exchange(port, kindOf(1), false).catch(() => pause(1));
+    };
+    const askers = Array.from({ length: 8 }, asker);
+    await pause(500);
+    const began = performance.now();
+    const [exit] = await Promise.all([replica.end(), cut]);
+    const took = performance.now() - began;
+    asking = false;
+    await Promise.all(askers);
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(took).toBeGreaterThan(5_000);
+    expect(took).toBeLessThan(10_000);
+  },
+);

@@ -390,14 +390,19 @@ describe('a process', () => {
     await until(async () => (await world.row(task?.id ?? ''))?.state === 'completed');
   });
 
-  it('that stops lets tasks under way finish, ends the rest, ends all waits, and accepts nothing more', async () => {
+  it('that stops lets tasks under way finish for their callers, ends the rest, and accepts nothing more', async () => {
     const sender = await world.issue();
     const replica = await world.open();
-    const [quick, stuck] = [probe(), probe()];
-    const told = world.send(replica, sender.token, { skill: quick.skill });
-    await until(() => quick.held() === 1);
-    const rest = await world.fill(stuck, sender, 6, [replica]);
+    const [early, quick, stuck] = [probe(), probe(), probe()];
+    await world.fill(early, sender, 1, [replica]);
+    const rest = await world.fill(stuck, sender, 4, [replica]);
     await until(() => stuck.held() === 4);
+    // This one is accepted as a waiting task, and runs before the stop.
+    const told = world.send(replica, sender.token, { skill: quick.skill });
+    await until(async () => (await world.count('submitted', sender.installation)) === 1);
+    early.release();
+    await until(() => quick.held() === 1);
+    rest.push(...(await world.fill(stuck, sender, 2, [replica])));
     const waiting = world.send(replica, sender.token);
     await until(async () => (await world.count('submitted', sender.installation)) === 3);
     const began = performance.now();

@@ -61,7 +61,7 @@ const SCOPES = words(`website_read health_read conversation_read contact_read co
 const FLAGS = words('message_content pii internal_notes');
 const SKILLS = words(`support_insights conversation_evidence configuration_inspection contact_inspection
   offline_language_detection customer_lookup conversation_search conversation_handover`);
-const TASK_FAILURES = words('message_id_conflict artifact_too_large interrupted');
+const TASK_FAILURES = words('message_id_conflict artifact_too_large interrupted result_withheld');
 /** The arguments of each prompt. Arguments after `optional` can be left out. */
 const PROMPT_ARGUMENTS: Readonly<Record<string, string>> = {
   performance_summary: 'website_id range optional start end timezone',

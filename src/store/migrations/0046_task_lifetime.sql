@@ -21,7 +21,8 @@ BEGIN
   moment := date_trunc('milliseconds', clock_timestamp());
   SELECT least(moment + p_lifetime, c.expires_at) INTO last
     FROM gateway.token t JOIN gateway.credential c ON c.id = t.credential_id
-   WHERE t.digest = p_digest AND t.revoked_at IS NULL AND t.expires_at > moment AND c.revision = p_revision AND c.revoked_at IS NULL;
+   WHERE t.digest = p_digest AND t.revoked_at IS NULL AND (t.expires_at > moment) IS NOT FALSE
+     AND c.revision = p_revision AND c.revoked_at IS NULL;
   IF last IS NULL OR last <= moment THEN
     verdict := 'stale';
     RETURN NEXT;
@@ -86,7 +87,7 @@ BEGIN
                    -- all tasks.
                    (SELECT least(moment + p_lifetime, k.expires_at)
                       FROM gateway.token t JOIN gateway.credential k ON k.id = t.credential_id
-                     WHERE t.digest = u.digest AND t.revoked_at IS NULL AND t.expires_at > moment
+                     WHERE t.digest = u.digest AND t.revoked_at IS NULL AND (t.expires_at > moment) IS NOT FALSE
                        AND k.revision = u.revision AND k.revoked_at IS NULL) AS last,
                    (SELECT o.id FROM gateway.task o WHERE o.message = u.message) AS other
               FROM unnest(p_ids, p_digests, p_revisions, p_installations, p_credentials, p_messages, p_fingerprints, p_grants,

@@ -206,6 +206,25 @@ describe('SendMessage', () => {
     expect((await send(inspect(), narrowed.token)).status).toBe(200);
   });
 
+  it('A2-08 a result of other grants is withheld, and the task says so; a list without artifacts does not', async () => {
+    const { sql } = gateway.database;
+    const grown = await gateway.issue({ scopes: ['contact_read'], dataAccess: [] });
+    const { task } = (await send(inspect(), grown.token)).body.result;
+    expect([task.artifacts.length, task.status.message]).toEqual([1, undefined]);
+    await sql`UPDATE gateway.credential SET scopes = scopes || '{conversation_read}' WHERE id = ${grown.credential}`;
+    const seen = (await call('GetTask', { id: task.id }, grown.token)).body.result;
+    expect([seen.status.state, seen.artifacts]).toEqual(['TASK_STATE_COMPLETED', undefined]);
+    expect(seen.status.message.parts[0].data).toEqual({
+      code: 'result_withheld',
+      title:
+        'The result was made under other grants than those of your token. Send the work again with a new messageId.',
+    });
+    const listed = async (includeArtifacts: boolean): Promise<unknown> =>
+      (await call('ListTasks', { includeArtifacts }, grown.token)).body.result.tasks[0].status.message?.parts[0].data
+        .code;
+    expect([await listed(true), await listed(false)]).toEqual(['result_withheld', undefined]);
+  });
+
   it('what a credential may not run is HTTP 404 not_permitted with what is lacking, and no task', async () => {
     const poor = await gateway.issue({ scopes: ['conversation_read'], dataAccess: [] });
     const answer = await send(work('conversation_evidence', { conversation_id: conversation }), poor.token);
@@ -463,7 +482,7 @@ describe('A2-02 the tasks of others', () => {
         expectRpcError(never, -32_001, method);
         expect(never.body.error).toEqual({
           code: -32_001,
-          message: 'Task not found',
+          message: 'This credential has no such task, or the task has expired. Check the id, or send the work again.',
           data: [
             {
               '@type': 'type.googleapis.com/google.rpc.ErrorInfo',

@@ -279,6 +279,13 @@ describe('artifacts', () => {
     const { messages } = task.artifacts[0].parts[0].data.data;
     expect(messages).toEqual(rest.body.data.messages.slice(-messages.length));
     expect([3, 10]).toContain(messages.length);
+    // Three messages of 98 KB are too large, and one is not.
+    await sql`
+      UPDATE platform.message SET text = repeat('漢', 32768)
+       WHERE tenant = 1 AND site = 1 AND conversation_id = ${number}::bigint`;
+    const one = (await rpc(demo.port, token, 'SendMessage', work('conversation_handover', { conversation_id: id })))
+      .body.result.task;
+    expect(one.artifacts[0].parts[0].data.data.messages).toHaveLength(1);
     await demo.close();
   });
 

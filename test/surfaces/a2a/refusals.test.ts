@@ -151,6 +151,7 @@ const PROBES: Readonly<Record<string, () => ReturnType<typeof lapsed>>> = {
 /** Refusals that other files bring about. */
 const ELSEWHERE = new Map([
   ['408', 'surfaces/http/http.test.ts'],
+  ['421 organization_moved', 'gateway/cells/moved.test.ts'],
   ['429 stream_limit', 'surfaces/a2a/streams.test.ts'],
   ['500 internal', 'surfaces/a2a/gate.test.ts'],
   ['429 answers_unread', 'hostile/budgets.test.ts'],

@@ -678,6 +678,7 @@ describe('HT-08 singleton headers', () => {
     ['If-Match', () => '"0123456789abcdef"'],
     ['Origin', () => BASE_URL],
     ['Range', () => 'bytes=0-1'],
+    ['A2A-Version', () => '1.0'],
   ];
 
   it.each(twice)('HT-08 two of %s are 400 on every operation, whether equal or not', async (name, value) => {
