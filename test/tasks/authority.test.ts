@@ -166,28 +166,6 @@ describe('A2-08 another token that waits for the same message', () => {
     expect((await mine).artifact).toMatchObject({ data: { contact: { id: CONTACT } } });
   });
 
-  it('revoked under the wait of two equal messages: each gets back what it paid, and no unit more', async () => {
-    const sender = await world.issue({ perMinute: 1, burst: 20 });
-    const twin = await world.issue({ app: sender.app });
-    const replica = await world.open();
-    const left = async (): Promise<number> =>
-      replica.corridor.quotaOf(await world.authority(replica, twin.token))?.remaining ?? 0;
-    await left();
-    const before = await left();
-    const { skill, release, held } = probe();
-    const message = { skill, messageId: newMessage() };
-    const waiting = [world.send(replica, sender.token, message)];
-    await until(() => held() === 1);
-    waiting.push(world.send(replica, sender.token, message));
-    await pause(200);
-    await world.database.sql`UPDATE gateway.token SET revoked_at = now() WHERE digest = ${digestOf(sender.token)}`;
-    release();
-    for (const one of await Promise.allSettled(waiting))
-      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'token_revoked' } });
-    expect(await left()).toBe(before - 1); // only the second look at the quota costs a unit
-    await replica.close();
-  });
-
   it('narrowed under the wait: the task without its artifact', async () => {
     const sender = await world.issue();
     const { skill, release, held } = probe();
