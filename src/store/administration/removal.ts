@@ -12,11 +12,19 @@ const ROUND = 1_000;
  * The tables with many rows of a website, children first. What is left goes with the row of the website. The words come
  * first, because the triggers of the texts would look for each of them.
  */
-const ORDER = [
+const TABLES = [
   ...['spelling', 'said_block', 'file_chunk', 'file', 'note', 'ai_result', 'message', 'conversation_contact'],
   ...['conversation', 'visitor_contact', 'visitor', 'contact', 'saved_response', 'saved_link', 'offer', 'disposition'],
-].map((name) => `platform.${name}`);
-const TABLES = ['gateway.webhook_delivery', ...ORDER];
+];
+
+const partsOf = (tenant: number, site: number): readonly RowsOfTable[] => [
+  {
+    // This table has no index by website.
+    name: 'gateway.webhook_delivery',
+    where: `t.endpoint_id IN (SELECT e.id FROM gateway.webhook_endpoint e WHERE e.tenant = ${tenant} AND e.site = ${site})`,
+  },
+  ...TABLES.map((name) => ({ name: `platform.${name}`, where: `t.tenant = ${tenant} AND t.site = ${site}` })),
+];
 
 /** Stops a source before it is removed. False if there is none, or the administrator may not remove it now. */
 export async function holdSource(db: Database, id: string, by?: Administrator): Promise<boolean> {
@@ -63,8 +71,7 @@ export async function deleteWebsite(db: Database, id: string, end: number): Prom
   // A row that was written meanwhile is found by another pass.
   for (let before = 1; row && before > 0; ) {
     before = 0;
-    for (const name of TABLES) {
-      const part = { name, where: `t.tenant = ${Number(row.tenant)} AND t.site = ${Number(row.site)}` };
+    for (const part of partsOf(Number(row.tenant), Number(row.site))) {
       for (let deleted = BATCH; deleted === BATCH; before += deleted) {
         deleted = await deleteMarked(db, id, part);
         // A look at an empty table is no progress. If it ended a turn, a short turn would never get further.
