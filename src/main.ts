@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Refused } from './cli/output.ts';
+import { Refused, surviveClosedPipes } from './cli/output.ts';
 import { run, unexpected } from './cli/program.ts';
 import { handleUncaught } from './process/uncaught.ts';
 
@@ -12,6 +12,7 @@ handleUncaught({
     process.exit(1);
   },
 });
+surviveClosedPipes();
 // `npx installation-gateway` without a command serves.
 const given = process.argv.slice(2);
 // Load the surfaces only for commands that need them, because loading them takes 0.6 s.

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { isHost } from '../config/values.ts';
-import { keepMessages, readOrganizations, readWebsites, setHost } from '../store/administration/directory.ts';
+import { readOrganizations, readWebsites, updateOrganization } from '../store/administration/directory.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { moveCommand } from './organization-move.ts';
@@ -64,25 +64,25 @@ function updateCommand(group: Command, register: RunAction): void {
       );
     const { db } = await store();
     const { id, tenant, name } = await organization(db, command.args[0] ?? '');
+    const kept = given.keepMessagesDays === 'off' ? null : given.keepMessagesDays;
+    const host = given.host === 'none' ? null : given.host;
+    if (typeof kept === 'number')
+      await confirm(
+        command,
+        `Clear all texts and files of ${plain(name)} that are older than ${kept} days? It begins at once.`,
+      );
+    const taken = await updateOrganization(db, tenant, { host, days: kept });
+    if (taken !== undefined)
+      throw new Refused(`Nothing was changed: organization ${taken} has the host ${host}. Remove it there first.`);
     const told: string[] = [];
     const document: Record<string, unknown> = { organization_id: id };
-    if (given.keepMessagesDays !== undefined) {
-      const kept = given.keepMessagesDays === 'off' ? null : given.keepMessagesDays;
-      if (kept !== null)
-        await confirm(
-          command,
-          `Clear all texts and files of ${plain(name)} that are older than ${kept} days? It begins at once.`,
-        );
-      await keepMessages(db, tenant, kept);
+    if (kept !== undefined) {
       document['keep_messages_days'] = kept;
       told.push(
         kept === null ? `${plain(name)} keeps all messages.` : `${plain(name)} keeps texts and files for ${kept} days.`,
       );
     }
-    if (given.host !== undefined) {
-      const host = given.host === 'none' ? null : given.host;
-      const taken = await setHost(db, tenant, host);
-      if (taken !== undefined) throw new Refused(`Organization ${taken} has the host ${host}. Remove it there first.`);
+    if (host !== undefined) {
       document['host'] = host;
       told.push(
         host === null

@@ -4,7 +4,7 @@ import { countSharers, SHARERS_MAX } from '../privacy/addresses.ts';
 import type { Certificate, Kind } from '../privacy/certificate.ts';
 import { erase } from '../privacy/erase.ts';
 import { listErasures } from '../privacy/erasures.ts';
-import { sqlState } from '../store/driver/errors.ts';
+import { whenBuilt } from './building.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
@@ -40,9 +40,6 @@ export function eraseCommands(program: Command, register: RunAction): void {
   });
 }
 
-const BUILDING =
-  'After an upgrade, an index that erasures need is not built yet. Run `gateway migrate`, which ends when it is built, and then this command again.';
-
 function personCommand(group: Command, register: RunAction, kind: Kind): void {
   const { example, description } = KINDS[kind];
   const command = irreversible(
@@ -65,13 +62,7 @@ function personCommand(group: Command, register: RunAction, kind: Kind): void {
       const what = kind === 'contact' ? ', with all its visitors and all that was written with them' : '';
       await confirm(command, `Erase ${plain(id)}${what}? Nobody can undo it.`);
     }
-    let certificate: Certificate | undefined;
-    try {
-      certificate = await erase(slow, keys, { kind, id, reason: reason.trim(), dryRun });
-    } catch (error) {
-      if (sqlState(error) === 'GW503') throw new Refused(BUILDING);
-      throw error;
-    }
+    const certificate = await whenBuilt(erase(slow, keys, { kind, id, reason: reason.trim(), dryRun }));
     if (certificate === undefined)
       throw new Refused(`There is no ${kind} ${JSON.stringify(plain(id))}. The id looks like ${example}.`);
     out.result(certificate, summary(certificate));

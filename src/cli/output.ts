@@ -41,6 +41,23 @@ export function openOutput(json: boolean): Output {
   };
 }
 
+/** Codes of a write to a pipe that nobody reads any more: the first one, and those after it. */
+const CLOSED = /^(EPIPE|ERR_STREAM_DESTROYED)$/;
+
+/**
+ * A reader can leave before a command has ended, for example `| head`. Without a listener, the error would end the process at
+ * once: without an audit record, and with the embedded PostgreSQL running. The exit code is 1, unless the writer has a
+ * listener of its own.
+ */
+export function surviveClosedPipes(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (stream.listenerCount('error') > 1) return;
+      if (!CLOSED.test(error.code ?? '')) throw error;
+      process.exitCode = 1;
+    });
+}
+
 /** A command that throws this shows only the message. The exit code is 1. */
 export { Refused } from '../core/refused.ts';
 

@@ -7,6 +7,7 @@ import { endConsents } from '../store/administration/consents.ts';
 import { compareAll } from '../store/administration/sources.ts';
 import { lapseApprovals } from '../store/calls/ledger.ts';
 import { leapJournals } from '../store/events/journal.ts';
+import { whenBuilt } from './building.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { Refused } from './output.ts';
@@ -43,7 +44,7 @@ export function restoredCommand(program: Command, register: RunAction): void {
     const keys = list && (await openGivenKeys(config));
     out.note(`store: ${storeName}`);
     const { slow } = await store();
-    const repeated = list && keys && (await repeatErasures(slow, keys, list));
+    const repeated = list && keys && (await whenBuilt(repeatErasures(slow, keys, list)));
     for (const id of repeated?.others ?? [])
       out.note(`${id} is somebody else in this store. Nobody was erased under this id.`);
     const websites = await leapJournals(slow, EVENT_FAMILIES);

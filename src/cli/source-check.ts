@@ -12,6 +12,8 @@ import { detailsOf, findingText, source, sourceDocument, sourceText } from './so
 
 /** Milliseconds between two checks whether a running gateway has finished the comparison. */
 const LOOK = 500;
+/** Milliseconds without a holder after which no gateway runs. One that runs takes a source within a second. */
+const ALONE = 3_000;
 
 export function checkCommand(group: Command, register: RunAction): void {
   const command = group
@@ -23,9 +25,10 @@ export function checkCommand(group: Command, register: RunAction): void {
     const before = await source(db, command.args[0] ?? '');
     if (before.state === 'paused')
       throw new Refused(`Source ${before.id} is paused. Run: gateway source resume ${before.id}`);
+    if (before.state === 'removing') throw new Refused(`Source ${before.id} is being removed.`);
     const asked = await askComparison(db, before.id);
     if (!before.held) await compareHere(context, before.id);
-    const after = await compared(db, before.id, asked ?? new Date());
+    const after = await compared(db, before.id, asked ?? new Date(), () => compareHere(context, before.id));
     const findings = findingsOf(after);
     for (const finding of findings) out.note(findingText(finding));
     const details = await detailsOf(db, after);
@@ -64,17 +67,27 @@ async function compareHere({ config, store }: CommandContext, id: string): Promi
   clearInterval(look);
 }
 
-/** Waits until the comparison has ended. Throws if the source fails meanwhile. */
-async function compared(db: Database, id: string, asked: Date): Promise<SourceRecord> {
+/**
+ * Waits until the comparison has ended. Throws if the source fails meanwhile. When the gateway that ran the source has
+ * stopped and no other one takes it, `compare` runs the comparison here.
+ */
+async function compared(db: Database, id: string, asked: Date, compare: () => Promise<void>): Promise<SourceRecord> {
   const progress = openProgress();
+  let held = performance.now();
   try {
     for (;;) {
       const [record] = await readSources(db, id);
       if (!record) throw new Refused(`Source ${id} was removed.`);
       if (record.compared_at && record.compared_at >= asked) return record;
       if (record.last_error !== null) throw new Refused(record.last_error);
+      if (record.state === 'removing') throw new Refused(`Source ${id} is being removed.`);
       if (record.state === 'paused') throw new Refused(`Source ${id} was paused.`);
       if (record.progress) progress.show(record.progress);
+      if (record.held) held = performance.now();
+      if (performance.now() - held > ALONE) {
+        await compare();
+        held = performance.now();
+      }
       await pause(LOOK);
     }
   } finally {

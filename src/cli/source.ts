@@ -9,6 +9,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { displayName, whole } from './options.ts';
+import { Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
 import { type Added, databaseUrl, safeUrl, token, webUrl, withInput, zone } from './source-options.ts';
 import { detailsOf, findingText, source, sourceDocument, sourceTable, sourceText } from './source-view.ts';
@@ -118,7 +119,8 @@ function pauseCommands(group: Command, register: RunAction): void {
     const command = group.command(`${name} <SRC>`).description(description);
     register(command, async ({ out, store }) => {
       const { db } = await store();
-      const { id } = await source(db, command.args[0] ?? '');
+      const { id, state } = await source(db, command.args[0] ?? '');
+      if (state === 'removing') throw new Refused(`Source ${id} is being removed. Nobody can take it back.`);
       const changed = await pauseSource(db, id, paused);
       out.result(
         { source_id: id, state: (await source(db, id)).state, changed },
@@ -145,7 +147,11 @@ function removeCommand(group: Command, register: RunAction): void {
       ? `The website ${record.website_id ?? ''} and all its records are deleted.`
       : 'Its records stay.';
     await confirm(command, `Remove ${record.id}? ${lost}`);
-    const left = await removeSource(sourceDoor(db, config), record, withData);
+    if (record.state === 'removing' && !withData)
+      throw new Refused(`Source ${record.id} is being removed with its records. To finish it now, use --with-data.`);
+    if (withData)
+      out.note('The records go in steps. If this command is interrupted, it or a running gateway continues.');
+    const { left } = await removeSource(sourceDoor(db, config), record, { withData });
     if (left !== undefined) out.note(left);
     out.result(
       { source_id: record.id, removed: true, data_removed: withData },

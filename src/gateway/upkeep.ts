@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { RemoteWriter } from '../core/writes.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
 import { sumAudit } from '../store/administration/overview.ts';
-import { forgetRemoved } from '../store/administration/sources.ts';
+import { clearRemoved, forgetRemoved } from '../store/administration/removal.ts';
 import { type Mended, mendClock } from '../store/calls/clock.ts';
 import { eraseOutcomes, lapseApprovals, settle, takeLapsed } from '../store/calls/ledger.ts';
 import { clearMoved, type Emptied } from '../store/cells/ends.ts';
@@ -69,7 +69,7 @@ export async function upkeep(
 
 /**
  * Runs rounds of maintenance. Each begins with what a clock that went back holds up, because the rest depends on it. Rows
- * of organizations that moved away are deleted last: if that fails, all other work is done.
+ * of removed sources and of organizations that moved away are deleted last: if that fails, all other work is done.
  */
 export function startUpkeep(options: UpkeepOptions): PeriodicJob {
   let mended: Mended = null;
@@ -83,6 +83,7 @@ export function startUpkeep(options: UpkeepOptions): PeriodicJob {
         return mended;
       });
       await upkeep(options, stop);
+      if (!stop.aborted) await clearRemoved(options.db, stop).catch(options.onError);
       if (!stop.aborted) await clearMoved(options.db, emptied);
     },
     onError: options.onError,

@@ -10,6 +10,9 @@ interface ConsoleSettings {
   readonly patience?: number | undefined;
 }
 
+/** Milliseconds for which a request deletes records of a removed source. Upkeep deletes the rest. */
+const DELETING = 1_000;
+
 /** What the console needs to change webhooks and sources. The code of sources is loaded when it is first needed. */
 export function consoleTools(settings: ConsoleSettings, baseUrl: string): DeskTools {
   const { config, keys: ring } = settings;
@@ -24,7 +27,7 @@ export function consoleTools(settings: ConsoleSettings, baseUrl: string): DeskTo
       },
       remove: async ({ db, by }, record, withData) => {
         const { removeSource } = await import('../sources/administration.ts');
-        return removeSource({ db, by, keys }, record, withData);
+        return removeSource({ db, by, keys }, record, { withData, within: DELETING });
       },
       grants: async (mode) => {
         const { SOURCE_KINDS } = await import('../sources/openers.ts');

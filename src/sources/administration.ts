@@ -4,16 +4,16 @@ import { isDatabase } from '../config/values.ts';
 import { Refused } from '../core/refused.ts';
 import { before } from '../outbound/before.ts';
 import type { Administrator } from '../store/administration/administrator.ts';
+import { deleteSource, deleteWebsite, holdSource, markRemoved } from '../store/administration/removal.ts';
 import {
-  deleteSource,
   insertSource,
   keepInstallation,
   ownOrganization,
-  pauseSource,
   type SourceRecord,
   startSource,
   takeOrganization,
 } from '../store/administration/sources.ts';
+import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { allowsPlain, isLocal, mayBePlain } from '../store/driver/tls.ts';
 import { isTimeZone } from './engine/fields.ts';
@@ -186,13 +186,27 @@ function requireReadable(findings: readonly Finding[], tell: SourceDoor['tell'],
   );
 }
 
-/** Removes a source. Returns what its owner still has to do, if the helpdesk could not be told. */
+interface Removal {
+  readonly withData: boolean;
+  /** Milliseconds for the deletion of the records. By default, until they are gone. */
+  readonly within?: number | undefined;
+}
+
+export interface Removed {
+  /** What the owner still has to do, if the helpdesk could not be told. */
+  readonly left?: string;
+  /** False: the records go later. A running gateway, or the same call again, continues. */
+  readonly finished: boolean;
+}
+
+/** Removes a source. Each step can be done again, so a second call finishes what an interrupted one has begun. */
 export async function removeSource(
   { db, keys, by }: Pick<SourceDoor, 'db' | 'keys' | 'by'>,
   record: SourceRecord,
-  withData: boolean,
-): Promise<string | undefined> {
-  await pauseSource(db, record.id, true, by);
+  { withData, within = Number.POSITIVE_INFINITY }: Removal,
+): Promise<Removed> {
+  const missing = (): Refused => new Refused(`There is no source ${record.id}.`);
+  if (!(await holdSource(db, record.id, by))) throw missing();
   const { openStoredReader } = await import('./reader/reader.ts');
   let forgotten = true;
   try {
@@ -202,7 +216,22 @@ export async function removeSource(
     // A source can be removed while its helpdesk does not answer.
     forgotten = false;
   }
-  if (!(await deleteSource(db, record.id, withData, by))) throw new Refused(`There is no source ${record.id}.`);
-  if (forgotten || record.mode !== 'live') return undefined;
-  return 'The helpdesk could not be told. If no other source reads its outbox, run the statements at the end of the grants there.';
+  const remove = withData || record.state === 'removing' ? markRemoved : deleteSource;
+  if (!(await remove(db, record.id, by))) throw missing();
+  const finished = remove === deleteSource || (await deleted(db, record.id, within));
+  if (forgotten || record.mode !== 'live') return { finished };
+  return {
+    finished,
+    left: 'The helpdesk could not be told. If no other source reads its outbox, run the statements at the end of the grants there.',
+  };
+}
+
+/** From the mark on, the source is removed. So a store that is busy delays the end, and is no failure within a bound. */
+async function deleted(db: Database, id: string, within: number): Promise<boolean> {
+  try {
+    return await deleteWebsite(db, id, performance.now() + within);
+  } catch (error) {
+    if (Number.isFinite(within) && isUnavailable(error)) return false;
+    throw error;
+  }
 }

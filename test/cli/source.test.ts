@@ -247,3 +247,11 @@ test('the stored address of an insecure source allows what was chosen', () => {
   expect(safeUrl(command, { url: `${url}?sslmode=require` })).toBe(`${url}?sslmode=require`);
   expect(safeUrl(command, { url: 'postgres://reader@%2Ftmp%2Fpg/desk' })).toBe('postgres://reader@%2Ftmp%2Fpg/desk');
 });
+
+test('a check goes on here when the gateway that ran the source has stopped', async () => {
+  await desk.grant('poll');
+  const source = id(await add());
+  // A gateway held the source when the check began. It was killed, so its lease runs out.
+  await store.sql`UPDATE gateway.source SET holder = 'killed', lease_until = now() + interval '2 seconds'`;
+  expect(await document('source', 'check', source)).toMatchObject({ state: 'following', rows: { message: 180 } });
+}, 30_000);

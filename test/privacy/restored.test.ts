@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { Keyring } from '../../src/auth/keys.ts';
 import { cliDatabase, document, gateway, refused } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 
@@ -10,14 +11,16 @@ const file = join(mkdtempSync(join(tmpdir(), 'erasures-')), 'erasures.json');
 
 let before: TestDatabase;
 let restored: TestDatabase;
+let fresh: TestDatabase;
 beforeAll(async () => {
   vi.stubEnv('GATEWAY_KEYS', key(7));
   restored = await cliDatabase('demo');
+  fresh = await cliDatabase('demo');
   before = await cliDatabase('demo');
 });
 afterAll(async () => {
   vi.unstubAllEnvs();
-  await Promise.all([before.close(), restored.close()]);
+  await Promise.all([before, restored, fresh].map((one) => one.close()));
 });
 
 it('erases the people of the list again, in a store from an older backup', async () => {
@@ -34,6 +37,8 @@ it('erases the people of the list again, in a store from an older backup', async
   // The restored store has the first person, has somebody else in the place of the second, and lacks the third.
   vi.stubEnv('DATABASE_URL', `postgres:///${restored.name}`);
   const native = (id: string | undefined): string => id?.split('_')[3] ?? '';
+  const [was] =
+    await restored.sql`SELECT external_id FROM platform.contact WHERE tenant = 1 AND site = 1 AND id = ${native(second)}`;
   await restored.sql`UPDATE platform.contact SET external_id = 'somebody else' WHERE tenant = 1 AND site = 1 AND id = ${native(second)}`;
   await restored.sql`DELETE FROM platform.contact WHERE tenant = 1 AND site = 1 AND id = ${native(third)}`;
   vi.stubEnv('GATEWAY_KEYS', key(8));
@@ -67,4 +72,28 @@ it('erases the people of the list again, in a store from an older backup', async
   expect(await gateway('erase', 'contact', second ?? '', '--reason', 'asked', '--yes')).toEqual(
     refused('is not built yet. Run `gateway migrate`'),
   );
+  await restored.sql`UPDATE platform.contact SET external_id = ${was?.['external_id']} WHERE tenant = 1 AND site = 1 AND id = ${native(second)}`;
+  expect(await gateway('restored', '--yes', '--erasures', file)).toEqual(
+    refused('is not built yet. Run `gateway migrate`'),
+  );
+});
+
+it('refuses a first erasure with keys that cannot open what the store has encrypted', async () => {
+  const own = new Keyring([{ kid: '7', secret: Buffer.alloc(32, 7) }]);
+  await fresh.sql`INSERT INTO gateway.source (id, tenant, site, kind, account, mode, period, time_zone, address, paused)
+    VALUES (${`src_${'a'.repeat(32)}`}, 1, 1, 'chatwoot', '1', 'poll', 15, 'UTC', ${own.seal('source', 'postgres://x@127.0.0.1/x')}, true)`;
+  vi.stubEnv('DATABASE_URL', `postgres:///${fresh.name}`);
+  const [contact] = await fresh.sql<{ id: string }[]>`
+    SELECT 'ctc_1_1_' || min(id) AS id FROM platform.contact WHERE tenant = 1 AND site = 1`;
+  const erase = ['erase', 'contact', contact?.id ?? '', '--reason', 'asked', '--yes'];
+  const records = join(import.meta.dirname, '../../resources/demo/conversations.ndjson');
+  for (const wrong of [key(8), `7:${Buffer.alloc(32, 9).toString('base64')}`]) {
+    vi.stubEnv('GATEWAY_KEYS', wrong);
+    expect(await gateway(...erase)).toEqual(refused('Run the command with the GATEWAY_KEYS of the gateways'));
+  }
+  // The gateways, which have the right key, still import and erase.
+  vi.stubEnv('GATEWAY_KEYS', key(7));
+  expect(await document('import', records)).toMatchObject({ rejected: 0, suppressed: 0 });
+  expect(await document('erase', 'list')).toMatchObject({ key: null, erasures: [] });
+  expect(await document(...erase)).toMatchObject({ counts: { contacts: 1 } });
 });

@@ -133,12 +133,20 @@ it('a host appears and disappears within seconds, belongs to one organization, a
     (await ask('/.well-known/oauth-authorization-server', host)).body.issuer;
   await database.sql`INSERT INTO platform.organization (external_id, name) VALUES ('other', 'Other')`;
   expect(await cli('organization', 'update', 'other', '--host', HOST)).toEqual(refused(`has the host ${HOST}`));
+  const both = ['--keep-messages-days', '30', '--host', HOST, '--yes'];
+  expect(await cli('organization', 'update', 'other', ...both)).toEqual(refused('Nothing was changed'));
+  const days = () =>
+    database.sql`SELECT keep_messages_days AS n FROM platform.organization WHERE external_id = 'other'`;
+  expect(await days()).toEqual([{ n: null }]);
   for (const wrong of ['https://x.example', 'x.example:443', 'localhost', '127.0.0.1', '-x.example', ''])
     expect((await cli('organization', 'update', 'other', '--host', wrong)).code, wrong).toBe(2);
   expect((await cli('organization', 'update', 'other', '--host', 'Late.Example')).stdout).toContain('late.example');
   expect((await cli('organization', 'list')).stdout).toContain('late.example');
   await expect.poll(() => issuer('late.example'), { timeout: 8_000 }).toBe('https://late.example');
-  expect((await cli('organization', 'update', 'other', '--host', 'none')).code).toBe(0);
+  const kept = await cli('organization', 'update', 'other', '--keep-messages-days', '30', '--yes');
+  expect([kept.stdout, await days()]).toEqual(['Other keeps texts and files for 30 days.\n', [{ n: 30 }]]);
+  const none = await cli('organization', 'update', 'other', '--host', 'none');
+  expect([none.stdout, await days()]).toEqual(['Other has no host.\n', [{ n: 30 }]]);
   await expect.poll(() => issuer('late.example'), { timeout: 8_000 }).toBe(BASE);
 });
 

@@ -36,13 +36,19 @@ export type SourceAdded =
   | { readonly id: string }
   | { readonly problem: string; readonly findings: readonly SourceFinding[] };
 
+interface SourceRemoved {
+  /** What the owner still has to do at the helpdesk. */
+  readonly left?: string;
+  /** False: upkeep deletes the rest of the records. */
+  readonly finished: boolean;
+}
+
 /** What changes sources. Only processes that serve the console load it (src/process/console-sources.ts). */
 export interface SourceTools {
   /** The hosts of GATEWAY_SOURCE_HOSTS. */
   readonly hosts: readonly string[];
   add(desk: AdministratorDesk, form: SourceForm): Promise<SourceAdded>;
-  /** Returns what the owner still has to do at the helpdesk. */
-  remove(desk: AdministratorDesk, record: SourceRecord, withData: boolean): Promise<string | undefined>;
+  remove(desk: AdministratorDesk, record: SourceRecord, withData: boolean): Promise<SourceRemoved>;
   /** SQL that gives the gateway its rights in the database of the helpdesk. */
   grants(mode: 'poll' | 'live'): Promise<string>;
 }

@@ -37,29 +37,39 @@ export async function readHosts(db: Database): Promise<string[]> {
   return rows.map(({ host }) => host);
 }
 
-/** Sets the host of an organization. Null removes it. Returns the id of another organization that has the host. */
-export async function setHost(db: Database, tenant: string, host: string | null): Promise<string | undefined> {
+interface OrganizationChange {
+  /** Null removes the host. Undefined: it stays. */
+  readonly host?: string | null | undefined;
+  /** For how many days texts and files of messages are kept. Null: for ever. Undefined: as before. */
+  readonly days?: number | null | undefined;
+}
+
+/** Changes an organization, or nothing. Returns the id of another organization that has the host. */
+export async function updateOrganization(
+  db: Database,
+  tenant: string,
+  { host, days }: OrganizationChange,
+): Promise<string | undefined> {
   const change = sql`
     WITH changed AS (
-      UPDATE platform.organization SET host = ${host}::text WHERE tenant = ${tenant}
-         AND NOT EXISTS (SELECT FROM platform.organization x WHERE x.host = ${host}::text AND x.tenant <> ${tenant})
+      UPDATE platform.organization o
+         SET host = CASE WHEN ${host !== undefined} THEN ${host ?? null}::text ELSE o.host END,
+             keep_messages_days = CASE WHEN ${days !== undefined} THEN ${days ?? null}::integer ELSE o.keep_messages_days END
+       WHERE o.tenant = ${tenant}
+         AND NOT EXISTS (SELECT FROM platform.organization x WHERE x.host = ${host ?? null}::text AND x.tenant <> ${tenant})
+      RETURNING o.tenant
+    ), anew AS (
+      -- The next round begins at once, at the first message.
+      UPDATE gateway.retention_round r SET began_at = '-infinity', ended_at = '-infinity'
+        FROM changed c WHERE r.tenant = c.tenant AND ${days !== undefined}
     )
-    SELECT x.public_id AS id FROM platform.organization x WHERE x.host = ${host}::text AND x.tenant <> ${tenant}`;
+    SELECT x.public_id AS id FROM platform.organization x WHERE x.host = ${host ?? null}::text AND x.tenant <> ${tenant}`;
   const [taken] = await db.query<{ id: string }>(change).catch((error: unknown) => {
     if (sqlState(error) !== '23505') throw error;
     // Another organization took the host at the same time. Its transaction has ended, so this statement finds it.
     return db.query<{ id: string }>(change);
   });
   return taken?.id;
-}
-
-export async function keepMessages(db: Database, tenant: string, days: number | null): Promise<void> {
-  // The next round begins at once, at the first message.
-  await db.query(sql`
-    WITH kept AS (
-      UPDATE platform.organization SET keep_messages_days = ${days}::integer WHERE tenant = ${tenant} RETURNING tenant
-    )
-    UPDATE gateway.retention_round r SET began_at = '-infinity', ended_at = '-infinity' FROM kept WHERE r.tenant = kept.tenant`);
 }
 
 export interface WebsiteRecord {

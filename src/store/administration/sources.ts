@@ -3,7 +3,6 @@ import { MOVED } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
-  door,
   doorAlone,
   LIST_MAX,
   type ListPage,
@@ -14,7 +13,8 @@ import {
   within,
 } from './administrator.ts';
 
-export type SourceState = 'loading' | 'following' | 'paused' | 'failing';
+/** `removing`: its website is being deleted, and it goes with the website. */
+export type SourceState = 'loading' | 'following' | 'paused' | 'failing' | 'removing';
 
 export interface SourceRecord {
   readonly id: string;
@@ -156,7 +156,7 @@ const view = (most: number | null): Fragment => sql`
       SELECT s.id, s.tenant, s.site, s.kind, s.account, o.public_id AS organization_id,
            'web_' || s.tenant || '_' || s.site AS website_id, s.mode, s.period, s.time_zone, s.storage, s.address,
            s.api_token IS NOT NULL AS writes_back, s.lease_until >= now() AS held,
-           gateway.source_state(s) AS state, gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
+           CASE WHEN s.removing_at IS NULL THEN gateway.source_state(s) ELSE 'removing' END AS state, gateway.source_lag(s) AS lag_seconds, s.behind::float8 AS behind, s.last_success_at, s.last_error, s.progress, s.compared_at,
            (SELECT count(*)::integer FROM (
              SELECT DISTINCT r.origin FROM gateway.source_reject r WHERE r.source = s.id LIMIT ${most}::bigint) r) AS rejects,
            s.suppressed::float8 AS suppressed, s.unmapped, s.created_at, s.findings, s.compare_error
@@ -250,13 +250,13 @@ export const pageOfRejects = (
 
 /**
  * Pauses or starts a source. Pausing takes the lease from the gateway that runs it. Starting also starts a source whose
- * first load took too long.
+ * first load took too long. A source that is being removed stays as it is.
  */
 export async function pauseSource(db: Database, id: string, paused: boolean, by?: Administrator): Promise<boolean> {
   const rows = await db.query(sql`
     ${doorAlone(by)} UPDATE gateway.source SET paused = ${paused}, epoch = epoch + 1, lease_until = '-infinity', holder = NULL,
            last_error = CASE WHEN ${paused} THEN last_error END, failures = 0, retry_at = NULL
-     WHERE id = ${id} AND (paused <> ${paused} OR NOT ${paused}::boolean AND retry_at = 'infinity') AND ${within(by, sql`tenant`)} RETURNING id`);
+     WHERE id = ${id} AND removing_at IS NULL AND (paused <> ${paused} OR NOT ${paused}::boolean AND retry_at = 'infinity') AND ${within(by, sql`tenant`)} RETURNING id`);
   return rows.length > 0;
 }
 
@@ -276,22 +276,4 @@ export async function askComparison(db: Database, id: string, by?: Administrator
 
 export async function compareAll(db: Database): Promise<void> {
   await db.query(sql`UPDATE gateway.source SET compare_asked = ${ASKED} WHERE tenant NOT IN (${MOVED})`);
-}
-
-/** Empties the slots of removed sources. A process that was reading such a source keeps its slot for some seconds. */
-export async function forgetRemoved(db: Database): Promise<void> {
-  await db.query(sql`
-    SELECT gateway.source_forget(r.source) FROM gateway.import_run r
-     WHERE r.unfinished AND r.source IS NOT NULL AND NOT EXISTS (SELECT FROM gateway.source s WHERE s.id = r.source)`);
-}
-
-/** Deletes a source. `withData` also deletes its website, with everything on it. */
-export async function deleteSource(db: Database, id: string, withData: boolean, by?: Administrator): Promise<boolean> {
-  const rows = await db.query(sql`
-    WITH ${door(by)}gone AS (
-           DELETE FROM gateway.source WHERE id = ${id} AND ${within(by, sql`tenant`)} RETURNING tenant, site),
-         data AS (DELETE FROM platform.website w USING gone g WHERE ${withData} AND w.tenant = g.tenant AND w.site = g.site)
-    SELECT FROM gone`);
-  await db.query(sql`SELECT gateway.source_forget(${id})`);
-  return rows.length > 0;
 }

@@ -1,4 +1,5 @@
 import { join, raw, sql } from '../../core/sql.ts';
+import { deleteBatch } from '../driver/batches.ts';
 import type { Database } from '../driver/postgres.ts';
 import { keepOutOfLog } from './replication.ts';
 import { type MovingTable, number, ORGANIZATION, partsOf } from './tables.ts';
@@ -128,23 +129,18 @@ export const copiedSums = (db: Database, tenant: string): Promise<RowSum[]> =>
  * `arriving` at the target of a move, or `moved` away. For `arriving` no trigger fires, which needs the right to set
  * session_replication_role. The settings hold for this statement's transaction.
  */
-export async function deleteRows(
+export function deleteRows(
   db: Database,
   tenant: string,
-  { name, where }: MovingTable,
+  part: MovingTable,
   { n, phase }: { readonly n: number; readonly phase: 'arriving' | 'moved' },
 ): Promise<number> {
   const quiet =
     phase === 'arriving'
       ? sql`set_config('session_replication_role', 'replica', true) = 'replica'`
       : sql`set_config('gateway.capture', 'off', true) = 'off'`;
-  const [row] = await db.query<{ deleted: number }>(sql`
-    WITH gone AS (
-      DELETE FROM ${raw(name)} d
-       WHERE (SELECT ${quiet} FROM gateway.move m JOIN platform.organization o ON o.tenant = m.tenant AND o.moved_to IS NOT NULL
-               WHERE m.tenant = ${tenant} AND m.phase = ${phase})
-         AND d.ctid = ANY (ARRAY(SELECT t.ctid FROM ${raw(name)} t WHERE ${raw(where)} LIMIT ${n} FOR UPDATE SKIP LOCKED))
-      RETURNING 1)
-    SELECT count(*)::integer AS deleted FROM gone`);
-  return row?.deleted ?? 0;
+  const allowed = sql`
+    SELECT ${quiet} FROM gateway.move m JOIN platform.organization o ON o.tenant = m.tenant AND o.moved_to IS NOT NULL
+     WHERE m.tenant = ${tenant} AND m.phase = ${phase}`;
+  return deleteBatch(db, part, n, allowed);
 }

@@ -31,6 +31,14 @@ const NOTICES: ReadonlyMap<string, string> = new Map([
     'source_outbox',
     'The source is removed, but the helpdesk could not be told. If no other source reads its outbox, run the statements at the end of its SQL there.',
   ],
+  [
+    'source_deleting',
+    'The source is stopped, and apps get 404 for its records. The gateway deletes them in steps. The source leaves this list when the last record is gone.',
+  ],
+  [
+    'source_deleting_outbox',
+    'The source is stopped, and the gateway deletes its records in steps. The helpdesk could not be told. If no other source reads its outbox, run the statements at the end of its SQL there.',
+  ],
   ['person_added', 'The person is added.'],
   ['role_changed', 'The role is changed.'],
   ['person_disabled', 'The person is disabled. Sessions and consents of the person have ended.'],

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { explainSource } from '../../../src/sources/follow/explain.ts';
 import { startSources } from '../../../src/sources/follow/runner.ts';
 import { PositionLost, type Source } from '../../../src/sources/source.ts';
-import { deleteSource, forgetRemoved, pauseSource } from '../../../src/store/administration/sources.ts';
+import { deleteSource, deleteWebsite, forgetRemoved, markRemoved } from '../../../src/store/administration/removal.ts';
+import { pauseSource } from '../../../src/store/administration/sources.ts';
 import { message, seed } from '../../support/chatwoot/source-rows.ts';
 import { type ChatwootWorld, chatwootWorld } from '../../support/chatwoot/source-world.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
@@ -121,7 +122,10 @@ it.each(rowsOnce(ENDS, 1))('a source that is %s during its load writes nothing m
   }));
   await loading.opened;
   await pauseSource(store.db, source.id, true);
-  if (how !== 'paused') await deleteSource(store.db, source.id, true);
+  if (how !== 'paused') {
+    await markRemoved(store.db, source.id);
+    expect(await deleteWebsite(store.db, source.id, Number.POSITIVE_INFINITY)).toBe(true);
+  }
   gone.open();
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   expect(await texts()).toEqual([]);
@@ -143,7 +147,7 @@ itInFull('a source that is added again loses what Chatwoot has deleted meanwhile
   run();
   await expect.poll(texts, soon).toHaveLength(3);
   await gateway?.stop();
-  await deleteSource(store.db, first.id, false);
+  await deleteSource(store.db, first.id);
   await desk.sql`DELETE FROM messages WHERE id = 2`;
   await add();
   run();

@@ -154,8 +154,9 @@ const remove = (name: 'remove' | 'delete', withData: boolean): ConsoleAct =>
     const record = await findSource(desk, id);
     if (!record) return undefined;
     try {
-      const left = await desk.tools.sources.remove(desk, record, withData);
-      return { to: SOURCES, notice: left === undefined ? `source_${name}d` : 'source_outbox' };
+      const { left, finished } = await desk.tools.sources.remove(desk, record, withData);
+      const done = finished ? `source_${name}d` : 'source_deleting';
+      return { to: SOURCES, notice: left === undefined ? done : finished ? 'source_outbox' : 'source_deleting_outbox' };
     } catch (error) {
       if (error instanceof Refused) return undefined;
       throw error;

@@ -21,8 +21,8 @@ export const SOURCES = '/console/sources';
 /** The longest text of a helpdesk that a page shows. */
 const SHOWN = 500;
 
-const STATES = ['following', 'loading', 'failing', 'paused'] as const;
-const TONES = { following: 'good', loading: 'good', failing: 'bad', paused: 'off' } as const;
+const STATES = ['following', 'loading', 'failing', 'paused', 'removing'] as const;
+const TONES = { following: 'good', loading: 'good', failing: 'bad', paused: 'off', removing: 'off' } as const;
 
 /** What a message for the command line means in the console. */
 export const told = (text: string): string =>
@@ -150,10 +150,7 @@ ${facts([
   ['Id', html`<code>${one.id}</code>`],
 ])}
 ${findings(one)}
-<div class="acts">
-${one.state === 'paused' ? undefined : actForm(asked, { action: `${SOURCES}/${id}/check`, button: 'Compare all records', tone: 'plain' })}
-${actForm(asked, one.state === 'paused' ? { action: `${SOURCES}/${id}/resume`, button: 'Resume' } : { action: `${SOURCES}/${id}/pause`, button: 'Pause', tone: 'plain' })}
-</div>
+${one.state === 'removing' ? html`<p>This source is being removed. Apps get 404 for its records, and the gateway deletes them in steps.</p>` : acts(asked, one)}
 <h2 id="rejects">Rejected rows</h2>
 <p class="small">Rows of the helpdesk that the gateway could not take. All other rows are taken.</p>
 ${list({
@@ -173,10 +170,16 @@ ${list({
   ),
   empty: empty('No row is rejected', html`Every row of the helpdesk has its place in the gateway.`),
 })}
-${removal(asked, one)}`,
+${one.state === 'removing' ? undefined : removal(asked, one)}`,
     };
   },
 };
+
+const acts = (asked: Asked, { id, state: now }: SourceRecord): Html => html`
+<div class="acts">
+${now === 'paused' ? undefined : actForm(asked, { action: `${SOURCES}/${id}/check`, button: 'Compare all records', tone: 'plain' })}
+${actForm(asked, now === 'paused' ? { action: `${SOURCES}/${id}/resume`, button: 'Resume' } : { action: `${SOURCES}/${id}/pause`, button: 'Pause', tone: 'plain' })}
+</div>`;
 
 const rejectDocument = ({ origin, pointer, code }: RejectRecord): Record<string, unknown> => ({
   row: origin,
@@ -206,7 +209,7 @@ const removal = (asked: Asked, { id, website_id }: SourceRecord): Html => html`
     ? undefined
     : dangerous(asked, {
         summary: 'Remove this source with its records',
-        says: html`The website <code>${website_id}</code> is deleted with all its records. Apps get 404 for them at once. This cannot be undone.`,
+        says: html`The website <code>${website_id}</code> is deleted with all its records. Apps get 404 for them at once. With many records, the gateway needs minutes to delete them. This cannot be undone.`,
         action: `${SOURCES}/${id}/delete`,
         button: 'Remove source and records',
       })
