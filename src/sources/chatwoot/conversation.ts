@@ -42,7 +42,10 @@ export interface ReadyConversation extends Conversation {
 /** What a write to a conversation needs: to read it, and to leave a mark in its attributes. */
 interface Conversations {
   read(target: string, signal: AbortSignal): Promise<Conversation>;
-  /** Reads a conversation last, so that little time passes until the write. */
+  /**
+   * Reads a conversation last, so that little time passes until the write. Throws NotPerformed if the database or the API
+   * leads to another Chatwoot.
+   */
   ready(target: string, signal: AbortSignal): Promise<ReadyConversation>;
   /** Writes a mark and other attributes of the gateway. Returns the attributes that the conversation has then. */
   mark(
@@ -53,11 +56,12 @@ interface Conversations {
   ): Promise<AttributeMembers>;
 }
 
-/** Opens the conversations of an account. Sends nothing before the first call. */
+/** Opens the conversations of an account. Sends nothing before the first call. `requireSame` comes before each write. */
 export function openConversations(
   db: Database,
   account: number,
   call: (asked: ApiRequest, signal: AbortSignal) => Promise<unknown>,
+  requireSame: (signal: AbortSignal) => Promise<void>,
 ): Conversations {
   // True once Chatwoot has shown that it can change single attributes. The opposite is asked for each write: a proxy can
   // answer 404 too, and an older Chatwoot can get its update.
@@ -146,6 +150,7 @@ export function openConversations(
 
   async function readied(target: string, signal: AbortSignal): Promise<ReadyConversation> {
     const there = await conversationOf(target, signal);
+    await requireSame(signal);
     if (merges) return { ...there, merge: true };
     const merge = await canMerge(there.path, signal);
     return { ...(await conversationOf(target, signal)), merge };

@@ -17,7 +17,9 @@ import {
   sentChange,
 } from './change.ts';
 import { ATTRIBUTES, openConversations, type ReadyConversation } from './conversation.ts';
+import { accountDigest, creationOf } from './installation.ts';
 import { DISPOSITION, marked, markFor, markIn, markOf, marksOf, OPERATION, OPERATIONS, unmarked } from './mark.ts';
+import { requirePair } from './pair.ts';
 
 const Listed = z.object({ id: z.int().min(1), content: z.string(), created_at: z.number() });
 /** A stored note. Its text is at most as long as the text of an imported note (engine/records.ts). */
@@ -41,6 +43,12 @@ const TEMPLATE = /\{[{%]/;
 const REPLY = 200_000;
 /** Timeout (ms) of a statement in Chatwoot's database. */
 const STATEMENT = 1_500;
+/**
+ * How long (ms) the API and the database count as one Chatwoot after a look. A look is one more request, which takes as
+ * long as the write itself.
+ */
+const PAIRED = 60_000;
+
 /** What the messages of a conversation show. */
 interface Looked {
   /** The reply of the operation. Absent at a standby server does not mean that it was not sent. */
@@ -72,8 +80,25 @@ export function openChatwootApi(settings: ApiOfSource): Helpdesk {
   const root = `/api/v1/accounts/${account}`;
   const call = (asked: ApiRequest, signal: AbortSignal): Promise<unknown> =>
     ask(settings, { ...asked, path: `${root}${asked.path}` }, signal);
-  const conversations = openConversations(db, account, call);
+  const conversations = openConversations(db, account, call, requireSame);
   const notesOf = (target: string): string => `/contacts/${idIn(target, account, 'contact')}/notes`;
+
+  let paired: { readonly at: string; readonly until: number } | undefined;
+  /**
+   * Throws NotPerformed unless the database is still the one that was read, and the API leads to the same Chatwoot.
+   * Otherwise a write could reach another customer.
+   */
+  async function requireSame(signal: AbortSignal): Promise<void> {
+    const at = await before(signal, creationOf(db, account)).catch((error: unknown) => {
+      throw refused('the account could not be read', undefined, error);
+    });
+    if (settings.installation === null) throw refused('no gateway has read the helpdesk of this website yet');
+    if (at === undefined || accountDigest(account, at) !== settings.installation)
+      throw refused('the database leads to another Chatwoot than the one whose records this website holds');
+    if (paired?.at === at && performance.now() < paired.until) return;
+    await requirePair(settings, at, signal);
+    paired = { at, until: performance.now() + PAIRED };
+  }
 
   /** Looks for the reply of an operation. PostgreSQL finds the messages of the conversation by an index. */
   async function lookForReply({ operationId, target }: WriteTarget, signal: AbortSignal): Promise<Looked> {
@@ -139,6 +164,7 @@ export function openChatwootApi(settings: ApiOfSource): Helpdesk {
       const { operationId, target } = place;
       // After a restore of the store, a repeated key comes here again.
       const there = await beforehand(() => lookForNote(place, signal));
+      await requireSame(signal);
       if (there) return there;
       const body = { content: marked(text, author, markOf(operationId)) };
       const note = Note.parse(await call({ method: 'POST', path: notesOf(target), body }, signal));
@@ -186,6 +212,7 @@ export function openChatwootApi(settings: ApiOfSource): Helpdesk {
       const { path } = await beforehand(() => conversations.read(target, signal));
       // After a restore of the store, a repeated key comes here again.
       const was = await beforehand(() => lookForReply(place, signal));
+      await requireSame(signal);
       if (was.reply) return was.reply;
       const body = {
         ...{ content: text, message_type: 'outgoing', private: internal },
