@@ -28,7 +28,8 @@ beforeAll(async () => {
   await seed(other.sql);
   await put(other.sql, 'users', { id: 2, name: 'Token Robot', email: 'robot@example.org', uid: 'robot' });
   await put(other.sql, 'account_users', { account_id: 1, user_id: 2, role: 0 });
-  await other.sql`UPDATE accounts SET created_at = created_at + interval '2 milliseconds'`;
+  const [own] = await world.desk.sql`SELECT created_at::text AS at FROM accounts WHERE id = 1`;
+  await other.sql`UPDATE accounts SET created_at = ${own?.['at']}::timestamp + interval '2 milliseconds'`;
   await other.sql`UPDATE conversations SET display_id = 41`;
   await other.sql.unsafe(chatwootGrants({ role: world.desk.role, mode: 'live' }));
   otherApi = await openChatwootStandIn(other.connect(), 2);
@@ -41,7 +42,10 @@ beforeAll(async () => {
     world.source.tenant,
   ));
 });
-beforeEach(() => world.reopen());
+beforeEach(async () => {
+  await world.reopen();
+  otherApi.asked.length = 0;
+});
 afterEach(async () => {
   await lead({ api: world.api.url, address: world.desk.address() });
   await world.store.sql`UPDATE gateway.write_back SET busy_until = NULL`;
@@ -83,7 +87,6 @@ const elsewhere = async (): Promise<unknown> => [
 describe.each(NAMES)('%s', (name) => {
   it('does not reach the API of another Chatwoot, and goes to its own one later', async () => {
     const [key, before] = [fresh(), await elsewhere()];
-    otherApi.asked.length = 0;
     await lead({ api: otherApi.url });
     const refused = await WRITES[name](key);
     expect([refused.status, refused.code, posts()]).toEqual([...UNAVAILABLE, []]);
@@ -117,9 +120,12 @@ it('a reply is not sent when the database becomes another one between two replie
   world.api.asked.length = 0;
   await world.withoutSource(async () => {
     await swap();
-    const refused = await WRITES['a reply'](fresh());
-    expect([refused.status, refused.code, posts()]).toEqual([...UNAVAILABLE, []]);
-    await swap();
+    try {
+      const refused = await WRITES['a reply'](fresh());
+      expect([refused.status, refused.code, posts()]).toEqual([...UNAVAILABLE, []]);
+    } finally {
+      await swap();
+    }
   });
   await expect.poll(async () => (await WRITES['a reply'](fresh())).status).toBe(200);
 });
