@@ -227,6 +227,23 @@ describe('a reply that Chatwoot has stored before it answers 422', () => {
     ]);
   });
 
+  it('stays unknown at a standby server, which can be behind', async () => {
+    const { sql, role } = world.desk;
+    await sql.unsafe(`CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
+    await sql.unsafe(`ALTER ROLE ${role} SET search_path = public, pg_catalog`);
+    try {
+      await world.reopen();
+      world.api.fail('POST', '/messages', { kind: 'status', status: 422 });
+      const first = await write('REST', { text: 'Perhaps sent' });
+      expect([first.status, first.code]).toEqual([409, 'outcome_unknown']);
+      expect(world.api.asked).toContain('GET /api/v1/accounts/1/conversations/41');
+    } finally {
+      await sql.unsafe(`ALTER ROLE ${role} RESET search_path`);
+      await sql.unsafe(`DROP FUNCTION public.pg_is_in_recovery()`);
+      await world.reopen();
+    }
+  });
+
   it('stays unknown until Chatwoot can be read again', async () => {
     const { sql, role } = world.desk;
     const [text, key] = ['Sent, then unreadable', fresh()];
