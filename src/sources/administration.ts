@@ -18,7 +18,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { allowsPlain, isLocal, mayBePlain } from '../store/driver/tls.ts';
 import { isTimeZone } from './engine/fields.ts';
 import type { SourceKind } from './kinds.ts';
-import type { Change, Finding, Installation } from './source.ts';
+import { type Change, type Finding, type Installation, OTHER_API } from './source.ts';
 
 /** What the command line and the console need to manage sources. Both call the functions of this file. */
 export interface SourceDoor {
@@ -109,7 +109,11 @@ export async function addSource(
     storage: given.storage ?? null,
     reader: id,
   };
-  const helpdesk = openReader(of, settings);
+  const api =
+    given.apiUrl === undefined || given.apiToken === undefined
+      ? {}
+      : { api: { apiUrl: given.apiUrl, token: given.apiToken } };
+  const helpdesk = openReader(of, { ...settings, ...api });
   const changes: Change[] = [];
   let installation: Installation;
   const late = AbortSignal.timeout(patience);
@@ -176,6 +180,10 @@ export async function addSource(
 /** Tells the findings of a check. Throws when the source cannot be read. */
 function requireReadable(findings: readonly Finding[], tell: SourceDoor['tell'], grants: string): void {
   for (const finding of findings) tell(finding);
+  if (findings.some(({ about }) => about === OTHER_API))
+    throw new Refused('The API and the database are not of one helpdesk: see the reason above. No source was added.', {
+      command: 'Give --api-url and --api-token of the helpdesk whose database --url names.',
+    });
   const refused = findings.filter(({ level }) => level === 'refused').length;
   if (refused === 0) return;
   // If the address, the account or the server is wrong, missing rights are not the cause.

@@ -18,11 +18,18 @@ export interface SourceSettings {
   readonly organization?: string;
   /** The name under which the helpdesk keeps the state of this reader. */
   readonly reader: string;
+  /** The API that gets the writes. A check of the source looks whether the API and the database are one helpdesk. */
+  readonly api?: ApiAddress;
 }
 
-/** The API of a helpdesk, which gets the writes of the gateway (src/sources/writer). */
-export interface ApiOfSource extends Pick<SourceSettings, 'address' | 'account'> {
+interface ApiAddress {
   /** The address of the API, for example `https://support.example.com`. */
   readonly apiUrl: string;
   readonly token: string;
+}
+
+/** The API of a helpdesk, which gets the writes of the gateway (src/sources/writer). */
+export interface ApiOfSource extends Pick<SourceSettings, 'address' | 'account'>, ApiAddress {
+  /** The account of the helpdesk whose records the website has, as in `Installation`. Null if it is not known yet. */
+  readonly installation: string | null;
 }

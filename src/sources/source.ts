@@ -12,6 +12,12 @@ export interface Finding {
   readonly text: string;
 }
 
+/**
+ * What a finding is about if the API of a source leads to another helpdesk than its database. The source is read all the
+ * same, but nobody can add such a source.
+ */
+export const OTHER_API = 'api.account';
+
 /** A change that the source reports for one of its rows. `from` names the row, for example `messages/17`. */
 export type Change = { readonly from: string } & (
   | { readonly record: Readonly<Record<string, unknown>> }

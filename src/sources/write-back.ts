@@ -91,7 +91,7 @@ interface OpenWriter {
   readonly turns: PQueue;
   /** Resolves when the thread that had to make room has ended. */
   readonly free: Promise<unknown>;
-  /** The address and the token with which the helpdesk was opened, both encrypted. */
+  /** The addresses and the token with which the helpdesk was opened, partly encrypted, and its account. */
   readonly with: string;
   /** `waiting`: how many writes wait for the thread or for their turn. `uses`: how many wait or run. */
   waiting: number;
@@ -128,7 +128,7 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
   }
 
   function open(row: WriteBackSource): OpenWriter {
-    const given = `${row.address} ${row.api_url} ${row.api_token}`;
+    const given = `${row.address} ${row.api_url} ${row.api_token} ${row.installation}`;
     if (closed) throw refused('the gateway stops');
     const last = [...opened].find(({ source, replaced }) => source === row.source && !replaced);
     if (last?.with === given) {
@@ -140,7 +140,8 @@ export function openWriteBack(options: WriteBackOptions): WriteBack {
     const [address, token] = [row.address, row.api_token].map((sealed) => keys.open('source', sealed));
     if (address === undefined || token === undefined)
       throw refused('the address or the token of the source cannot be decrypted');
-    const helpdesk = openWriter(row.kind, { address, account: row.account, apiUrl: row.api_url, token }, writer);
+    const { account, api_url: apiUrl, installation } = row;
+    const helpdesk = openWriter(row.kind, { address, account, apiUrl, token, installation }, writer);
     const now = {
       ...{ source: row.source, helpdesk, turns: new PQueue({ concurrency: AT_ONCE }), free: makeRoom(last) },
       ...{ with: given, waiting: 0, uses: 0, replaced: false },

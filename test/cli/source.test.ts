@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { Command } from 'commander';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { runChecks } from '../../src/cli/doctor.ts';
 import { safeUrl } from '../../src/cli/source-options.ts';
+import { openChatwootStandIn, TOKEN } from '../support/chatwoot/api.ts';
 import { createChatwoot, populate } from '../support/chatwoot/populate.ts';
 import { type ChatwootWorld, chatwootWorld } from '../support/chatwoot/source-world.ts';
 import { cliDatabase, type Document, document, gateway, text } from '../support/cli.ts';
@@ -110,6 +111,35 @@ test('the API for writes needs a token, and its address holds no secret', async 
   expect(shown.stdout).toContain('yes');
   const rows = await store.sql<{ row: string }[]>`SELECT s::text AS row FROM gateway.source s`;
   expect(`${shown.stdout}${rows[0]?.row}`).not.toContain('cwtoken-1');
+});
+
+test('the API and the database must be one helpdesk', async () => {
+  await desk.grant('poll');
+  const other = await chatwootWorld({ schema: false, template: filled.database });
+  await other.sql`UPDATE accounts SET created_at = created_at + interval '1 second'`;
+  const [member] = await other.sql<{ id: number }[]>`
+    SELECT user_id::integer AS id FROM account_users WHERE account_id = 1 LIMIT 1`;
+  const [own, foreign] = await Promise.all(
+    [desk, other].map((one) => openChatwootStandIn(one.connect(), member?.id ?? expect.fail('no member'))),
+  );
+  if (own === undefined || foreign === undefined) throw new Error('no stand-in');
+  onTestFinished(async () => {
+    await Promise.all([own.close(), foreign.close()]);
+    await other.close();
+  });
+  const given = (url: string, token = TOKEN) => adding('--api-url', url, '--api-token', token);
+  const refused = await gateway(...given(foreign.url));
+  expect([refused.code, refused.stdout]).toEqual([1, '']);
+  expect(refused.stderr).toContain('The API leads to another Chatwoot than the database');
+  expect(refused.stderr).toContain('Give --api-url and --api-token of the helpdesk whose database --url names');
+  expect(await store.sql`SELECT FROM gateway.source`).toHaveLength(0);
+  // A token that may not read the account keeps nobody from reading the helpdesk.
+  const bot = await gateway(...given(own.url, 'cwtoken-of-a-bot'), '--json');
+  expect([bot.code, bot.stderr]).toEqual([0, expect.stringMatching(/answered 401.*agent bot/)]);
+  expect((await gateway('source', 'remove', id(JSON.parse(bot.stdout)), '--yes')).code).toBe(0);
+  const added = await gateway(...given(`${own.url}/`));
+  expect([added.code, added.stderr]).toEqual([0, expect.not.stringContaining('API')]);
+  expect(own.asked).toEqual([]);
 });
 
 test('the address and the token can come from standard input, so that no list of processes shows them', async () => {

@@ -89,6 +89,7 @@ export const WHOLE = names(
   'sources/chatwoot/write-back-changes',
   'sources/chatwoot/write-back-kills',
   'sources/chatwoot/write-back-limits',
+  'sources/chatwoot/write-back-pair',
   'sources/chatwoot/write-back-replies',
   'sources/files/kill',
   'sources/files/northwind',

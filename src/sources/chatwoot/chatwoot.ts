@@ -1,16 +1,17 @@
 import { sqlState } from '../../store/driver/errors.ts';
 import { type Database, openDatabase } from '../../store/driver/postgres.ts';
 import type { SourceSettings } from '../kinds.ts';
-import { type Installation, OtherInstallation, type Source } from '../source.ts';
+import { type Finding, type Installation, OtherInstallation, type Source } from '../source.ts';
 import { check } from './check.ts';
 import { missing, unmapped } from './counts.ts';
 import { type Desk, openDesk, rowOf, sizesOf, tell } from './desk.ts';
 import { CHANNEL } from './grants.ts';
-import { accountOf, installationOf } from './installation.ts';
+import { accountOf, creationOf, installationOf } from './installation.ts';
 import { type DeskKind, KINDS } from './kinds.ts';
 import { beginLive, behindLive, changesLive, forgetLive } from './live.ts';
 import { fitting, load } from './load.ts';
 import type { Names } from './map.ts';
+import { apiFindings } from './pair.ts';
 import { beginPoll, behindPoll, changesPoll } from './poll.ts';
 import { Polled } from './poll-known.ts';
 
@@ -26,6 +27,8 @@ function withoutConversion(address: string): string {
   url.searchParams.set('client_encoding', 'SQL_ASCII');
   return url.href;
 }
+
+const isReadable = (findings: readonly Finding[]): boolean => !findings.some(({ level }) => level === 'refused');
 
 /** The rows in pages: rows of one kind that fit into a page. */
 async function pagesOf(desk: Desk, from: readonly string[]): Promise<(readonly [DeskKind, readonly string[]])[]> {
@@ -48,7 +51,7 @@ async function pagesOf(desk: Desk, from: readonly string[]): Promise<(readonly [
 
 /** Opens Chatwoot as a source of records. Nothing is read before the first call. */
 export function openChatwoot(settings: SourceSettings): Source {
-  const { address, mode, period, reader, organization } = settings;
+  const { address, mode, period, reader, organization, api } = settings;
   const account = Number(settings.account);
   if (!Number.isSafeInteger(account) || account < 1)
     throw new Error('the account of Chatwoot must be a number from 1 on');
@@ -88,7 +91,12 @@ export function openChatwoot(settings: SourceSettings): Source {
   const live = mode === 'live';
   const polled = new Polled();
   return {
-    check: () => check(db, account, mode),
+    check: async () => {
+      const findings = await check(db, account, mode);
+      const at = isReadable(findings) && api !== undefined ? await creationOf(db, account) : undefined;
+      if (api === undefined || at === undefined) return findings;
+      return [...findings, ...(await apiFindings({ ...api, account: settings.account }, at))];
+    },
     installation: async () => {
       const found = await installationOf(db, account);
       if (found === undefined) throw new Error('Chatwoot does not have the account');

@@ -11,6 +11,8 @@ type AttributeMembers = Readonly<Record<string, unknown>>;
 
 // z.record would check each attribute: 2.9 s for 8 MiB of short attributes (24 November 2026).
 const Attributes = z.object({ custom_attributes: z.custom<AttributeMembers>(isObject).nullish() });
+/** The answer to a write of attributes, which always has some. */
+const Written = z.object({ custom_attributes: z.custom<AttributeMembers>(isObject) });
 
 /** The largest size of a conversation's attributes. Parsing 1 MiB of the shortest attributes takes 0.2 s. */
 export const ATTRIBUTES = 1024 * 1024;
@@ -40,7 +42,10 @@ export interface ReadyConversation extends Conversation {
 /** What a write to a conversation needs: to read it, and to leave a mark in its attributes. */
 interface Conversations {
   read(target: string, signal: AbortSignal): Promise<Conversation>;
-  /** Reads a conversation last, so that little time passes until the write. */
+  /**
+   * Reads a conversation last, so that little time passes until the write. Throws NotPerformed if the database or the API
+   * leads to another Chatwoot.
+   */
   ready(target: string, signal: AbortSignal): Promise<ReadyConversation>;
   /** Writes a mark and other attributes of the gateway. Returns the attributes that the conversation has then. */
   mark(
@@ -51,14 +56,16 @@ interface Conversations {
   ): Promise<AttributeMembers>;
 }
 
-/** Opens the conversations of an account. Sends nothing before the first call. */
+/** Opens the conversations of an account. Sends nothing before the first call. `requireSame` comes before each write. */
 export function openConversations(
   db: Database,
   account: number,
   call: (asked: ApiRequest, signal: AbortSignal) => Promise<unknown>,
+  requireSame: (signal: AbortSignal) => Promise<void>,
 ): Conversations {
-  // True if Chatwoot can change single attributes. Undefined until the gateway has asked Chatwoot.
-  let merges: boolean | undefined;
+  // True once Chatwoot has shown that it can change single attributes. The opposite is asked for each write: a proxy can
+  // answer 404 too, and an older Chatwoot can get its update.
+  let merges = false;
 
   /** Reads a conversation from the database. The API would add two whole messages, whose emails can have any length. */
   async function conversationOf(target: string, signal: AbortSignal): Promise<Conversation> {
@@ -98,19 +105,17 @@ export function openConversations(
    * the gateway removes an attribute that no conversation has, and the answer shows the version.
    */
   async function canMerge(conversation: string, signal: AbortSignal): Promise<boolean> {
-    if (merges !== undefined) return merges;
     const body = { custom_attributes: ['gateway_none'] };
-    const found = await call({ method: 'POST', path: `${conversation}/destroy_custom_attributes`, body }, signal).then(
+    merges = await call({ method: 'POST', path: `${conversation}/destroy_custom_attributes`, body }, signal).then(
       () => true,
       (error: unknown) => (isAbsent(error) ? false : Promise.reject(error)),
     );
-    merges = found;
-    return found;
+    return merges;
   }
 
   /** Sends attributes once. The answer holds all attributes of the conversation. */
   const send = async (conversation: string, attributes: AttributeMembers, merge: boolean, signal: AbortSignal) =>
-    attributesIn(
+    Written.parse(
       await call(
         {
           method: 'POST',
@@ -120,7 +125,7 @@ export function openConversations(
         },
         signal,
       ),
-    );
+    ).custom_attributes;
 
   /**
    * Called when a write has removed all attributes of others. Either somebody deleted them meanwhile, or this server
@@ -145,7 +150,8 @@ export function openConversations(
 
   async function readied(target: string, signal: AbortSignal): Promise<ReadyConversation> {
     const there = await conversationOf(target, signal);
-    if (merges === true) return { ...there, merge: true };
+    await requireSame(signal);
+    if (merges) return { ...there, merge: true };
     const merge = await canMerge(there.path, signal);
     return { ...(await conversationOf(target, signal)), merge };
   }

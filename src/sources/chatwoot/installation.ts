@@ -5,12 +5,23 @@ import type { Installation } from '../source.ts';
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** Returns when the account was created, in microseconds. Chatwoot never changes it, and a restore keeps it. */
-export async function accountOf(db: Database, account: number): Promise<string | undefined> {
+/**
+ * Returns when the account was created, in seconds since 1970 with six decimals. Chatwoot never changes it, and a restore
+ * keeps it. Undefined if Chatwoot does not have the account.
+ */
+export async function creationOf(db: Database, account: number): Promise<string | undefined> {
   const [row] = await db.read<{ at: string | null }>(
     sql`SELECT extract(epoch FROM a.created_at)::text AS at FROM public.accounts a WHERE a.id = ${account}::bigint`,
   );
-  return row === undefined ? undefined : digest(`chatwoot account ${account} ${row.at ?? ''}`);
+  return row && (row.at ?? '');
+}
+
+/** The digest that the store keeps beside the website. `at`: see `creationOf`. */
+export const accountDigest = (account: number, at: string): string => digest(`chatwoot account ${account} ${at}`);
+
+export async function accountOf(db: Database, account: number): Promise<string | undefined> {
+  const at = await creationOf(db, account);
+  return at === undefined ? undefined : accountDigest(account, at);
 }
 
 /**

@@ -25,7 +25,7 @@ const LEASE = 10;
 export async function takeSource(db: Database, holder: string, id?: string): Promise<SourceRow | undefined> {
   const [row] = await db.query<SourceRow>(sql`
     SELECT s.id, s.tenant::float8 AS tenant, o.external_id AS organization, s.kind, s.account, s.mode, s.period, s.time_zone, s.storage,
-           s.address, s.epoch::float8 AS epoch, s.position, s.loaded
+           s.address, s.api_url, s.api_token, s.epoch::float8 AS epoch, s.position, s.loaded
       FROM gateway.source_take(${holder}, ${LEASE}, ${id ?? null}::text) s JOIN platform.organization o ON o.tenant = s.tenant`);
   return row;
 }

@@ -8,7 +8,7 @@ import {
   type Opening,
   type Parted,
   type ReaderMethod,
-  secretsOf,
+  secretsIn,
   sent,
   type ThreadCall,
   ThreadPulse,
@@ -34,7 +34,7 @@ export function hostReader(
 ): void {
   const pulse = new ThreadPulse(memory);
   const skipped = new Set(rows);
-  const secrets = secretsOf(settings.address);
+  const secrets = secretsIn(settings.address, settings.api?.token);
   const repeats = new Repeats();
   const walks = new Map<unknown, AsyncIterator<readonly Change[]>>();
   const parts = new Map<unknown, Change[][]>();

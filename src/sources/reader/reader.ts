@@ -2,7 +2,7 @@ import type { Keyring } from '../../auth/keys.ts';
 import { type StoredSource, settingsOf } from '../follow/open.ts';
 import type { SourceKind, SourceSettings } from '../kinds.ts';
 import type { Change, Source, SourcePage } from '../source.ts';
-import { type Parted, type ReaderMethod, secretsOf } from '../thread/protocol.ts';
+import { type Parted, type ReaderMethod, secretsIn } from '../thread/protocol.ts';
 import { entryIn, openThread, type ThreadOptions } from '../thread/thread.ts';
 
 /** The rows that stopped a reader of this process, by source. Beyond the limit, the oldest rows are forgotten. */
@@ -24,7 +24,11 @@ export function openReader(kind: SourceKind, settings: SourceSettings, options: 
   let changed: () => void = () => undefined;
   let walks = 0;
   const thread = openThread<ReaderMethod>(
-    { opening: { kind, settings, skipped: [...skips] }, secrets: secretsOf(settings.address), texts: TEXTS },
+    {
+      opening: { kind, settings, skipped: [...skips] },
+      secrets: secretsIn(settings.address, settings.api?.token),
+      texts: TEXTS,
+    },
     { entry: entryIn('reader'), ...options },
     { changed: () => changed(), hung: (row) => skip(settings.reader, skips, row) },
   );

@@ -66,13 +66,17 @@ const CLASSES = { PositionLost, OtherInstallation, SourceRefused, StoreUnreachab
 const NAMES = Object.keys(CLASSES) as (keyof typeof CLASSES)[];
 
 /** Returns the password as written in the address, and as the server gets it. */
-export function secretsOf(address: string): string[] {
+function secretsOf(address: string): string[] {
   if (!URL.canParse(address)) return [address];
   const { password } = new URL(address);
   if (password === '') return [];
   // A password that cannot be decoded has only one form.
   return /%(?![0-9a-f]{2})/i.test(password) ? [password] : [password, decodeURIComponent(password)];
 }
+
+/** The texts that no error of a source may show. */
+export const secretsIn = (address: string, token = ''): string[] =>
+  [...secretsOf(address), token].filter((secret) => secret !== '');
 
 /** Converts an error for sending to another thread, without the `secrets`. */
 export function sent(error: unknown, secrets: readonly string[]): SentError {

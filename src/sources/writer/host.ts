@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Helpdesk } from '../helpdesk.ts';
 import type { ApiOfSource, SourceKind } from '../kinds.ts';
-import { type Abort, secretsOf, sent, type ThreadCall, ThreadPulse, type ThreadReply } from '../thread/protocol.ts';
+import { type Abort, secretsIn, sent, type ThreadCall, ThreadPulse, type ThreadReply } from '../thread/protocol.ts';
 
 /** What a writer thread gets at its start. It contains secrets, so it stays in this process. */
 export interface WriterOpening {
@@ -13,14 +13,10 @@ export interface WriterOpening {
 /** The calls of a writer. `ready` gets an answer when the thread has started. */
 export type WriterMethod = keyof Helpdesk | 'ready';
 
-/** The texts that no error may show. */
-export const secretsIn = ({ address, token }: ApiOfSource): string[] =>
-  [...secretsOf(address), token].filter((secret) => secret !== '');
-
 /** Answers the calls of the main thread from this helpdesk. */
 export function hostWriter(desk: Helpdesk, port: MessagePort, { settings, memory }: WriterOpening): void {
   const pulse = new ThreadPulse(memory);
-  const secrets = secretsIn(settings);
+  const secrets = secretsIn(settings.address, settings.token);
   const underWay = new Map<number, AbortController>();
   pulse.start();
   const answer = async ({ method, args }: ThreadCall<WriterMethod>, signal: AbortSignal): Promise<unknown> => {

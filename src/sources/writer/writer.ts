@@ -1,8 +1,9 @@
 import { before } from '../../outbound/before.ts';
 import { type Helpdesk, refused } from '../helpdesk.ts';
 import type { ApiOfSource, SourceKind } from '../kinds.ts';
+import { secretsIn } from '../thread/protocol.ts';
 import { entryIn, openThread, type Thread, type ThreadOptions } from '../thread/thread.ts';
-import { secretsIn, type WriterMethod } from './host.ts';
+import type { WriterMethod } from './host.ts';
 
 export interface Writer extends Helpdesk {
   /** Resolves when a thread can take a call. Throws NotPerformed if none starts in time, or if too many have ended. */
@@ -45,7 +46,7 @@ export function openWriter(kind: SourceKind, settings: ApiOfSource, options: Wri
     if (starts.length >= STARTS) throw refused('the thread for the writes to the helpdesk ended too often');
     starts.push(now);
     const thread = openThread<WriterMethod>(
-      { opening: { kind, settings }, secrets: secretsIn(settings), texts: TEXTS },
+      { opening: { kind, settings }, secrets: secretsIn(settings.address, settings.token), texts: TEXTS },
       { entry: entryIn('writer'), silent: SILENT, ...given },
     );
     const ready = thread.call<void>('ready');

@@ -13,6 +13,8 @@ export interface WriteBackSource {
   readonly address: string;
   readonly api_url: string;
   readonly api_token: string;
+  /** The account of the helpdesk whose records the website has: a digest. Null if no gateway has read it yet. */
+  readonly installation: string | null;
   /** The external_id of the contact or the conversation. */
   readonly target: string;
 }
@@ -38,19 +40,22 @@ export async function prepareWriteBack(
   const [, tenant = '', site = ''] = website.split('_');
   const key = websiteKey(tenant, site);
   const [row] = await repeated(() =>
-    db.query<{ prepared: PreparedWrite }>(sql`
+    db.query<{ prepared: Omit<PreparedWrite, 'installation'>; installation: string | null }>(sql`
       SELECT gateway.write_back_begin(${operationId}, ${key.tenant}, ${key.site}, ${command.operation},
-        ${JSON.stringify(command)}::text::jsonb, ${author}::bigint, ${LEASE}::integer * interval '1 millisecond') AS prepared`),
+        ${JSON.stringify(command)}::text::jsonb, ${author}::bigint, ${LEASE}::integer * interval '1 millisecond') AS prepared,
+        (SELECT i.account FROM gateway.source_installation i
+          WHERE i.tenant = ${key.tenant} AND i.site = ${key.site}) AS installation`),
   );
   if (!row) throw new Error('the store did not prepare a write');
-  return row.prepared;
+  return { ...row.prepared, installation: row.installation };
 }
 
 /** Reads where to look for the effect of a write. Undefined if it never started, or if its source is paused or gone. */
 export async function sentWriteBack(db: Database, operationId: string): Promise<SentWrite | undefined> {
   const [row] = await db.read<SentWrite>(sql`
-    SELECT w.source, s.kind, s.account, s.address, s.api_url, s.api_token, w.target, o.operation
+    SELECT w.source, s.kind, s.account, s.address, s.api_url, s.api_token, i.account AS installation, w.target, o.operation
       FROM gateway.write_back w JOIN gateway.operation o USING (operation_id) JOIN gateway.source s ON s.id = w.source
+      LEFT JOIN gateway.source_installation i ON i.tenant = w.tenant AND i.site = w.site
      WHERE w.operation_id = ${operationId} AND s.api_token IS NOT NULL AND NOT s.paused`);
   return row;
 }

@@ -3,7 +3,7 @@ import { decide } from '../../../src/gateway/approvals.ts';
 import type { Fault } from '../../support/chatwoot/api.ts';
 import { SENDING, type WriteBackWorld, writeBackWorld } from '../../support/chatwoot/write-back-world.ts';
 import type { Issued } from '../../support/credentials.ts';
-import { MCP_HEADERS } from '../../support/ledger/commands.ts';
+import { MCP_HEADERS, note } from '../../support/ledger/commands.ts';
 import { type Reply, replyOf, SURFACES, type Surface } from '../../support/ledger/world.ts';
 
 /** Tests the way of replies to Chatwoot, with a stand-in for Chatwoot's API over Chatwoot's tables. */
@@ -191,5 +191,106 @@ describe('a fault at a reply', () => {
       expect([again.status, again.replayed]).toEqual(status === 409 ? [409, true] : [200, false]);
       expect((await inChatwoot(text)).length).toBe(status === 409 ? 0 : 1);
     }
+  });
+});
+
+describe('a reply that Chatwoot has stored before it answers 422', () => {
+  const late = (then?: () => Promise<unknown>): Fault => ({
+    ...{ kind: 'status', status: 422, after: true },
+    ...(then && { then }),
+  });
+
+  it('counts as sent', async () => {
+    const [text, key, sent] = ['Sent, then 422', fresh(), posts()];
+    world.api.fail('POST', '/messages', late());
+    const first = await write('REST', { text }, key);
+    expect([first.status, first.code]).toEqual([200, undefined]);
+    const again = await write('REST', { text }, key);
+    expect([again.text, again.replayed, posts() - sent, (await inChatwoot(text)).length]).toEqual([
+      first.text,
+      true,
+      1,
+      1,
+    ]);
+    await world.settled();
+    expect((await stored(text)).map(({ author }) => author)).toEqual(['cw:1:operator:2']);
+  });
+
+  it('stays unknown if its mark is dropped, as an older Chatwoot does', async () => {
+    world.api.drops(true);
+    world.api.fail('POST', '/messages', late());
+    const first = await write('REST', { text: 'Sent without a mark' });
+    expect([first.status, first.code, (await inChatwoot('Sent without a mark')).length]).toEqual([
+      409,
+      'outcome_unknown',
+      1,
+    ]);
+  });
+
+  it('stays unknown at a standby server, which can be behind', async () => {
+    const { sql, role } = world.desk;
+    await sql.unsafe(`CREATE FUNCTION public.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
+    await sql.unsafe(`ALTER ROLE ${role} SET search_path = public, pg_catalog`);
+    try {
+      await world.reopen();
+      world.api.fail('POST', '/messages', { kind: 'status', status: 422 });
+      const first = await write('REST', { text: 'Perhaps sent' });
+      expect([first.status, first.code]).toEqual([409, 'outcome_unknown']);
+      expect(world.api.asked).toContain('GET /api/v1/accounts/1/conversations/41');
+    } finally {
+      await sql.unsafe(`ALTER ROLE ${role} RESET search_path`);
+      await sql.unsafe(`DROP FUNCTION public.pg_is_in_recovery()`);
+      await world.reopen();
+    }
+  });
+
+  it('stays unknown until Chatwoot can be read again', async () => {
+    const { sql, role } = world.desk;
+    const [text, key] = ['Sent, then unreadable', fresh()];
+    world.api.fail(
+      'POST',
+      '/messages',
+      late(() => sql.unsafe(`REVOKE SELECT (private) ON messages FROM ${role}`)),
+    );
+    const first = await write('REST', { text }, key);
+    await sql.unsafe(`GRANT SELECT (private) ON messages TO ${role}`);
+    expect([first.status, first.code]).toEqual([409, 'outcome_unknown']);
+    await world.reconcile(first.operationId);
+    const again = await write('REST', { text }, key);
+    expect([again.status, again.code, (await inChatwoot(text)).length]).toEqual([200, undefined, 1]);
+  });
+});
+
+describe('after a restore of the store', () => {
+  /** The store forgets an operation and its effect, as a backup from before them does. */
+  async function forget(operationId: string | undefined, text: string): Promise<void> {
+    await world.store.sql`DELETE FROM gateway.operation WHERE operation_id = ${operationId ?? ''}`;
+    await world.store.sql`DELETE FROM platform.message WHERE text = ${text}`;
+    await world.store.sql`DELETE FROM platform.note WHERE text = ${text}`;
+  }
+
+  it.each(SURFACES)('a repeated reply is not sent again over %s', async (surface) => {
+    const [text, key, sent] = [`Before the backup (${surface})`, fresh(), posts()];
+    const first = await write(surface, { text }, key);
+    await world.settled();
+    await forget(first.operationId, text);
+    const again = await write(surface, { text }, key);
+    expect([first.status, again.status, again.operationId]).toEqual([200, 200, first.operationId]);
+    expect([posts() - sent, (await inChatwoot(text)).length, (await stored(text)).length]).toEqual([1, 1, 1]);
+    // Another key is another reply.
+    expect([(await write(surface, { text })).status, (await inChatwoot(text)).length]).toEqual([200, 2]);
+  });
+
+  it.each(SURFACES)('a repeated note is not sent again over %s', async (surface) => {
+    const [text, key] = [`Noted before the backup (${surface})`, fresh()];
+    const visitor = await world.visitor(1);
+    const first = await world.write(surface, note(text, visitor), key);
+    await world.settled();
+    await forget(first.operationId, text);
+    const again = await world.write(surface, note(text, visitor), key);
+    expect([first.status, again.status, again.operationId]).toEqual([200, 200, first.operationId]);
+    const notes = await world.desk.sql`SELECT FROM notes WHERE starts_with(content, ${text})`;
+    const copies = await world.store.sql`SELECT FROM platform.note WHERE text = ${text}`;
+    expect([notes.length, copies.length]).toEqual([1, 2]);
   });
 });

@@ -158,6 +158,17 @@ describe('a disposition', () => {
     for (const name of deleted.split(' ')) expect(now).not.toHaveProperty(name);
   });
 
+  it('is merged again after a moment in which Chatwoot seemed old', async () => {
+    const other = await writeBackAgain();
+    world.api.fail('POST', '/destroy_custom_attributes', { kind: 'status', status: 404, html: true });
+    expect((await other('solved')).status).toBe(200);
+    await agentSets({ plan: 'silver' });
+    // Only a Chatwoot that merges keeps what an agent changes between the read and the write.
+    world.api.beforeWrite(() => agentSets({ plan: 'bronze' }));
+    expect((await other('refund')).status).toBe(200);
+    expect(await attributes()).toMatchObject({ plan: 'bronze', gateway_disposition: 'refund' });
+  });
+
   it('goes to a conversation about which Chatwoot answers with a long email', async () => {
     world.api.fail('GET', '/conversations/41', { kind: 'huge' }, 10);
     expect((await set('solved')).status).toBe(200);

@@ -213,7 +213,8 @@ test('a write that waits for its thread is sent when the source gets another tok
 });
 
 test('a writer that was closed starts no thread', async () => {
-  const settings = { address: 'postgres://127.0.0.1:1/none', account: '1', apiUrl: 'http://127.0.0.1:1', token: TOKEN };
+  const api = { apiUrl: 'http://127.0.0.1:1', token: TOKEN };
+  const settings = { address: 'postgres://127.0.0.1:1/none', account: '1', installation: null, ...api };
   const writer = openWriter('chatwoot', settings);
   await writer.ready(AbortSignal.timeout(10_000));
   await writer.close();

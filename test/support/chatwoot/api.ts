@@ -12,20 +12,30 @@ export type Fault =
   | { readonly kind: 'slow' | 'late' | 'held'; readonly ms: number }
   | { readonly kind: 'body'; readonly body: Buffer }
   /** `after`: the effect comes first, as with a proxy that gives up, or with a step that fails after another. */
-  | { readonly kind: 'status'; readonly status: number; readonly html?: boolean; readonly after?: boolean };
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly html?: boolean;
+      readonly after?: boolean;
+      /** Runs between the effect and the answer. */
+      readonly then?: () => Promise<unknown>;
+    };
 
 /** A stand-in for Chatwoot's REST API: the endpoints that the gateway uses, over Chatwoot's tables. */
 export interface ChatwootApi {
   readonly url: string;
-  /** Method and path of each request, in order. */
+  /** Method and path of each request, in order. Those for the account itself are in `accounts`. */
   readonly asked: string[];
+  readonly accounts: string[];
   /** Gives the fault to the next request of this method whose path ends with `path`. */
   fail(on: 'GET' | 'POST', path: string, fault: Fault, times?: number): void;
   /** Runs once, after the gateway has read a conversation's attributes and before it writes them. */
   beforeWrite(work: () => Promise<void>): void;
   /** True: this Chatwoot merges attributes. `mixed`: it says so but replaces them, as an older server does. */
   merges(how: boolean | 'mixed'): void;
-  /** The requests that run now, and the largest number so far. */
+  /** True: this Chatwoot drops the attributes of a message, as an older one does. */
+  drops(how: boolean): void;
+  /** The requests that run now, and the largest number so far. Those for the account itself do not count. */
   readonly load: { now: number; most: number };
   heal(): void;
   close(): Promise<void>;
@@ -48,6 +58,8 @@ const Body = z.object({
 /** Chatwoot's words for the numbers in the column `status`. */
 const STATUSES = ['open', 'resolved', 'pending', 'snoozed'];
 
+const isAccount = (url: string | undefined): boolean => /\/accounts\/\d+$/.test(url ?? '');
+
 class Status extends Error {
   constructor(readonly status: number) {
     super(`status ${status}`);
@@ -57,10 +69,12 @@ class Status extends Error {
 /** `user` is the Chatwoot user of the token. */
 export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<ChatwootApi> {
   const asked: string[] = [];
+  const accounts: string[] = [];
   const load = { now: 0, most: 0 };
   let faults: { on: string; path: string; fault: Fault; left: number }[] = [];
   let between: (() => Promise<void>) | undefined;
   let merging: boolean | 'mixed' = true;
+  let dropping = false;
 
   const notes = async (account: string, contact: string, method: string, body: z.output<typeof Body>) => {
     const [found] = await sql`SELECT 1 FROM contacts WHERE id = ${contact} AND account_id = ${account}`;
@@ -97,7 +111,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     const { id } = await attributesOf(account, number);
     if (!body.content || body.message_type !== 'outgoing') throw new Status(422);
     // Rails keeps these attributes as JSON inside a JSON string. The driver makes the outer one.
-    const attributes = JSON.stringify(body.content_attributes ?? {});
+    const attributes = JSON.stringify(dropping ? {} : (body.content_attributes ?? {}));
     const [message] = await sql`
       INSERT INTO messages (content, account_id, inbox_id, conversation_id, message_type, private, content_attributes, sender_type, sender_id,
                             created_at, updated_at)
@@ -158,7 +172,17 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     const status = STATUSES[row?.status ?? 0];
     return { id: Number(number), account_id: Number(account), status, custom_attributes, meta: { assignee, team } };
   };
+  /** Rails writes a time with three decimals, and cuts off the others. */
+  const accountOf = async (id: string) => {
+    const [row] = await sql<{ id: number; name: string; at: string }[]>`
+      SELECT id::integer, name, to_char(created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at FROM accounts a
+       WHERE id = ${id} AND EXISTS (SELECT FROM account_users u WHERE u.account_id = a.id AND u.user_id = ${user})`;
+    if (!row) throw new Status(404);
+    return { id: row.id, name: row.name, created_at: row.at, features: {}, status: 'active' };
+  };
   const perform = async (method: string, path: string, text: string): Promise<unknown> => {
+    const [, shownAccount] = /^\/api\/v1\/accounts\/(\d+)$/.exec(path) ?? [];
+    if (shownAccount !== undefined && method === 'GET') return accountOf(shownAccount);
     const body = Body.parse(text === '' ? {} : JSON.parse(text));
     const [, account = '', kind = '', id = '', end = ''] =
       /^\/api\/v1\/accounts\/(\d+)\/(contacts|conversations)\/(\d+)(?:\/(\w+))?$/.exec(path) ?? [];
@@ -177,7 +201,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
   };
   const serve = async (request: IncomingMessage, response: ServerResponse, text: string): Promise<void> => {
     const { method = '', url = '' } = request;
-    asked.push(`${method} ${url}`);
+    (isAccount(url) ? accounts : asked).push(`${method} ${url}`);
     if (request.headers['api_access_token'] !== TOKEN) return answer(response, 401, { error: 'Invalid Access Token' });
     const planted = faults.find((one) => one.left > 0 && one.on === method && url.endsWith(one.path));
     if (planted) planted.left--;
@@ -188,6 +212,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     if (fault?.kind === 'reset') return void response.destroy();
     if (fault?.kind === 'status') {
       if (fault.after === true) await perform(method, url, text);
+      await fault.then?.();
       const type = fault.html === true ? 'text/html' : 'application/json';
       response.writeHead(fault.status, { 'content-type': type, location: 'http://127.0.0.1:1/elsewhere' });
       return void response.end(fault.html === true ? '<h1>no</h1>' : '{"error":"planted"}');
@@ -208,11 +233,14 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     answer(response, 200, done);
   };
   const server = createServer((request, response) => {
-    load.now++;
-    load.most = Math.max(load.most, load.now);
-    response.once('close', () => {
-      load.now--;
-    });
+    // A source that is checked asks for the account, beside the writes.
+    if (!isAccount(request.url)) {
+      load.now++;
+      load.most = Math.max(load.most, load.now);
+      response.once('close', () => {
+        load.now--;
+      });
+    }
     response.on('error', () => undefined);
     let text = '';
     request.on('data', (part: Buffer) => {
@@ -231,6 +259,7 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
   return {
     url: `http://127.0.0.1:${port}`,
     asked,
+    accounts,
     load,
     fail: (on, path, fault, times = 1) => {
       faults.push({ on, path, fault, left: times });
@@ -241,10 +270,14 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     merges: (how) => {
       merging = how;
     },
+    drops: (how) => {
+      dropping = how;
+    },
     heal: () => {
       faults = [];
       between = undefined;
       merging = true;
+      dropping = false;
     },
     close: async () => {
       server.closeAllConnections();

@@ -55,6 +55,7 @@ export async function writeBackWorld(
   const desk = await chatwootWorld();
   // A conversation's number differs from its id.
   await seed(desk.sql);
+  await desk.sql`UPDATE accounts SET created_at = created_at + interval '0.987654 seconds'`;
   await put(desk.sql, 'contact_inboxes', { id: 2, contact_id: 1, inbox_id: 1, source_id: 's2' });
   await desk.sql`UPDATE conversations SET display_id = 41`;
   await conversation(desk.sql, 2, { contact_inbox_id: 2 });
