@@ -34,14 +34,15 @@ export async function sourceDigest(db: Database, keys: Keyring): Promise<PersonD
 }
 
 /**
- * Like `openDigest`. Makes the key of the digests if the store has none. Throws Refused if `keys` are not those of the
- * gateways: with a key that they cannot open, all their sources and imports would stop.
+ * Like `openDigest`. Makes the key of the digests if the store has none. Throws Refused if `keys` open nothing that the
+ * store has sealed, so they are not those of the gateways: with a key that these cannot open, all sources would stop.
  */
 export async function makeDigest(db: Database, keys: Keyring): Promise<PersonDigest> {
   const stored = await sealedKey(db);
   if (stored !== undefined) return opened(db, keys, stored);
   const others = await readSealed(db);
-  if (others.some(({ purpose, sealed }) => keys.open(purpose, sealed) === undefined)) throw new Refused(OTHER_KEYS);
+  const opens = others.some(({ purpose, sealed }) => keys.open(purpose, sealed) !== undefined);
+  if (others.length > 0 && !opens) throw new Refused(OTHER_KEYS);
   const fresh = keys.seal(PURPOSE, randomBytes(32).toString('base64'));
   await db.query(sql`INSERT INTO gateway.suppression_key (sealed) VALUES (${fresh}) ON CONFLICT DO NOTHING`);
   return opened(db, keys, (await sealedKey(db)) ?? fresh);
@@ -67,7 +68,7 @@ export async function takeSeal(db: Database, keys: Keyring, sealed: string): Pro
 }
 
 const OTHER_KEYS =
-  'GATEWAY_KEYS cannot open what this store has encrypted: an address of a source or a secret of a webhook. Nobody was erased. Run the command with the GATEWAY_KEYS of the gateways.';
+  'GATEWAY_KEYS open nothing that this store has encrypted: no address of a source and no secret of a webhook. Nobody was erased. Run the command with the GATEWAY_KEYS of the gateways.';
 const UNREADABLE =
   'The list of erased people cannot be read. GATEWAY_KEYS must hold the key with which a person was last erased.';
 

@@ -194,6 +194,9 @@ function requireReadable(findings: readonly Finding[], tell: SourceDoor['tell'],
   );
 }
 
+const GONE = (id: string): string =>
+  `Source ${id} is gone, or somebody else has begun to remove it with its records. Look at the list of sources.`;
+
 interface Removal {
   readonly withData: boolean;
   /** Milliseconds for the deletion of the records. By default, until they are gone. */
@@ -225,7 +228,7 @@ export async function removeSource(
     forgotten = false;
   }
   const remove = withData || record.state === 'removing' ? markRemoved : deleteSource;
-  if (!(await remove(db, record.id, by))) throw missing();
+  if (!(await remove(db, record.id, by))) throw remove === deleteSource ? new Refused(GONE(record.id)) : missing();
   const finished = remove === deleteSource || (await deleted(db, record.id, within));
   if (forgotten || record.mode !== 'live') return { finished };
   return {

@@ -1,11 +1,15 @@
 import { randomInt } from 'node:crypto';
 import type postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { Keyring } from '../../src/auth/keys.ts';
 import { importRecords } from '../../src/sources/files/import.ts';
 import { cliDatabase, gateway } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { desk } from '../support/import.ts';
 import { COLUMNS, scan, textColumns } from '../support/privacy/columns.ts';
+
+/** The keys of the commands in this file. */
+const OPERATOR = new Keyring([{ kid: '1', secret: Buffer.alloc(32, 7) }]);
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -143,7 +147,7 @@ async function plant(sql: postgres.Sql): Promise<void> {
     VALUES (${waiting}, ${credential}, 1, ${tenant ?? ''}, ${site ?? ''}, 'visitor_note_add', ${visitor ?? ''},
       ${sql.json({ visitor: visitor ?? '', text: word('gateway.approval.command') })})`;
   const source = `src_${'d'.repeat(32)}`;
-  await sql`INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, address) VALUES (${source}, ${tenant ?? ''}, 'chatwoot', '1', 'poll', 15, 'UTC', 'x')`;
+  await sql`INSERT INTO gateway.source (id, tenant, kind, account, mode, period, time_zone, address) VALUES (${source}, ${tenant ?? ''}, 'chatwoot', '1', 'poll', 15, 'UTC', ${OPERATOR.seal('source', 'x')})`;
   await sql`INSERT INTO gateway.write_back (operation_id, source, tenant, site, record, target, author)
     VALUES (${`op_${'c'.repeat(64)}`}, ${source}, ${tenant ?? ''}, ${site ?? ''}, ${visitor ?? ''}, ${word('gateway.write_back.target')}, 1)`;
   await sql`INSERT INTO gateway.app (id, tenant, name) VALUES (${`app_${'e'.repeat(32)}`}, ${tenant ?? ''}, 'A')`;

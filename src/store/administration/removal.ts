@@ -8,10 +8,7 @@ const BATCH = 1_000;
 /** Milliseconds of one round of upkeep. */
 const ROUND = 1_000;
 
-/**
- * The tables with many rows of a website, children first. What is left goes with the row of the website. The words come
- * first, because the triggers of the texts would look for each of them.
- */
+/** The tables with many rows of a website, children first. What is left goes with the row of the website. */
 const TABLES = [
   ...['spelling', 'said_block', 'file_chunk', 'file', 'note', 'ai_result', 'message', 'conversation_contact'],
   ...['conversation', 'visitor_contact', 'visitor', 'contact', 'saved_response', 'saved_link', 'offer', 'disposition'],
@@ -35,17 +32,18 @@ export async function holdSource(db: Database, id: string, by?: Administrator): 
   return rows.length > 0;
 }
 
-/** Deletes a source. Its website stays. */
+/** Deletes a source whose website stays. False if there is none, or if it is being removed with its website. */
 export async function deleteSource(db: Database, id: string, by?: Administrator): Promise<boolean> {
   const rows = await db.query(sql`
-    ${doorAlone(by)} DELETE FROM gateway.source WHERE id = ${id} AND ${within(by, sql`tenant`)} RETURNING id`);
-  await emptySlot(db, id);
+    ${doorAlone(by)} DELETE FROM gateway.source WHERE id = ${id} AND removing_at IS NULL AND ${within(by, sql`tenant`)} RETURNING id`);
+  if (rows.length > 0) await emptySlot(db, id);
   return rows.length > 0;
 }
 
 /**
- * Notes that a source goes with its website. No credential reaches the website from then on, as if it was gone already
- * (the trigger `website_deleted`). Nobody can take it back: `deleteWebsite` or the upkeep of a gateway finishes it.
+ * Notes that a source goes with its website. The website goes from all credentials, as the trigger `website_deleted` does
+ * at the end, and a later grant of it counts for nothing (calls/authority.ts). Nobody can take it back: `deleteWebsite` or
+ * the upkeep of a gateway finishes it.
  */
 export async function markRemoved(db: Database, id: string, by?: Administrator): Promise<boolean> {
   const rows = await db.query(sql`
@@ -62,7 +60,8 @@ export async function markRemoved(db: Database, id: string, by?: Administrator):
 
 /**
  * Deletes the website of a source that is marked, in short statements, then the source. Returns true when both are gone,
- * and false at `end` (by performance.now()): at least one statement has deleted rows, and the next call continues.
+ * and false at `end` (by performance.now()): at least one statement has deleted rows, and the next call continues. Also
+ * false if the organization has moved away meanwhile.
  */
 export async function deleteWebsite(db: Database, id: string, end: number): Promise<boolean> {
   const [row] = await db.query<{ tenant: string; site: string }>(sql`
@@ -81,8 +80,14 @@ export async function deleteWebsite(db: Database, id: string, end: number): Prom
   }
   await db.query(sql`
     WITH gone AS (
-      DELETE FROM gateway.source WHERE id = ${id} AND removing_at IS NOT NULL AND gateway.lives_here(tenant) RETURNING tenant, site)
+      DELETE FROM gateway.source WHERE id = ${id} AND removing_at IS NOT NULL AND gateway.lives_here(tenant) RETURNING tenant, site
+    ), words AS (
+      -- No foreign key leads from the words to their website.
+      DELETE FROM platform.spelling s USING gone g WHERE s.tenant = g.tenant AND s.site = g.site
+    )
     DELETE FROM platform.website w USING gone g WHERE w.tenant = g.tenant AND w.site = g.site`);
+  const [left] = await db.query(sql`SELECT FROM gateway.source WHERE id = ${id}`);
+  if (left !== undefined) return false;
   await emptySlot(db, id);
   return true;
 }

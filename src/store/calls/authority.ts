@@ -83,7 +83,10 @@ const COLUMNS = sql`
            -- A scope of the token counts only while the credential still has this scope.
            ARRAY(SELECT s FROM unnest(c.scopes) AS s WHERE t.scopes IS NULL OR s = ANY(t.scopes)) AS scopes,
            ARRAY(SELECT w.site FROM platform.website w WHERE w.tenant = a.tenant AND w.site = ANY(c.sites)
-                    AND (t.sites IS NULL OR w.site = ANY(t.sites)) ORDER BY w.site) AS sites`;
+                    AND (t.sites IS NULL OR w.site = ANY(t.sites))
+                    AND NOT EXISTS (SELECT FROM gateway.source s
+                                     WHERE s.tenant = w.tenant AND s.site = w.site AND s.removing_at IS NOT NULL)
+                  ORDER BY w.site) AS sites`;
 const JOINS = sql`
       JOIN gateway.installation i ON i.id = c.installation_id
       JOIN gateway.app a ON a.id = i.app_id

@@ -1,5 +1,5 @@
--- As in 0011 and 0027. A task lives for 15 minutes, or until its credential ends, as the contract says. It ended with its
--- sender's token, too. So the result of a client whose token had seconds left was gone before the client could read it
+-- As in 0011 and 0027. A task lives for 15 minutes, or until its credential ends, as the contract says. Before, it also
+-- ended with the token of its sender. So the result of a client whose token had seconds left was gone before the client could read it
 -- with a new token. The result is published under a valid token, and only the same grants read it.
 CREATE OR REPLACE FUNCTION gateway.accept_task(
   p_digest bytea, p_revision integer, p_id text, p_installation text, p_credential text, p_message bytea,

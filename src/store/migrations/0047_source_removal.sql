@@ -1,6 +1,7 @@
 -- A source is removed with its website in many short statements (src/store/administration/removal.ts). The time of the
 -- request stays until the website is gone, so whoever comes next can finish the removal.
-ALTER TABLE gateway.source ADD COLUMN removing_at timestamptz;
+-- A gateway of an older version cannot resume such a source.
+ALTER TABLE gateway.source ADD COLUMN removing_at timestamptz, ADD CHECK (removing_at IS NULL OR paused);
 
 -- Removes the words of websites that are gone. The arrays have equal length.
 CREATE FUNCTION platform.forget_websites(p_tenants bigint[], p_sites bigint[]) RETURNS void LANGUAGE plpgsql AS $$

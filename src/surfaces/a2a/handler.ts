@@ -195,7 +195,7 @@ interface SentTask {
 
 const notFound = (): TaskNotFoundError =>
   new TaskNotFoundError(
-    'This credential has no such task, or the task has expired. Check the id, or send the work again.',
+    'This credential has no such task, or the task has expired. Check the id, or send the same message again.',
   );
 
 const isEnded = ({ state }: Task): boolean => state === 'completed' || state === 'failed' || state === 'canceled';

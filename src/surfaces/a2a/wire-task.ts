@@ -119,7 +119,7 @@ const TITLES: Readonly<Record<string, string>> = {
   native_unavailable: PASSING,
   operation_in_progress: PASSING,
   result_withheld:
-    'The result was made under other grants than those of your token. Send the work again with a new messageId.',
+    'The result was made under other grants than those of your token. Send a read again with a new messageId. Never repeat a write.',
   artifact_too_large:
     'The result is larger than 131,072 bytes. Ask for a smaller result, such as a page with a smaller limit.',
   interrupted:

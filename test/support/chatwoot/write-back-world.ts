@@ -15,6 +15,9 @@ import { type ChatwootWorld, chatwootWorld } from './source-world.ts';
 /** Timeout (ms) for a write in the helpdesk in these tests. */
 export const SENDING = 1_500;
 
+/** Milliseconds between two checks of the source. A check asks the API for its account, so none comes within a test. */
+const CHECK = 3_600_000;
+
 /** The threads of the writes. */
 export type WriterGiven = Pick<WriteBackOptions, 'writer' | 'most'>;
 
@@ -70,7 +73,7 @@ export async function writeBackWorld(
     mode: 'live',
     api: { url: api.url, token: TOKEN },
   });
-  let running = runSources(store);
+  let running = runSources(store, CHECK);
   const { sql } = store;
   const logged: unknown[] = [];
   const onError = (error: unknown): void => void logged.push(error);
@@ -155,7 +158,7 @@ export async function writeBackWorld(
     withoutSource: async (work) => {
       await running.stop();
       return work().finally(() => {
-        running = runSources(store);
+        running = runSources(store, CHECK);
       });
     },
     close: async () => {

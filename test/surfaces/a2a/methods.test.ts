@@ -217,7 +217,7 @@ describe('SendMessage', () => {
     expect(seen.status.message.parts[0].data).toEqual({
       code: 'result_withheld',
       title:
-        'The result was made under other grants than those of your token. Send the work again with a new messageId.',
+        'The result was made under other grants than those of your token. Send a read again with a new messageId. Never repeat a write.',
     });
     const listed = async (includeArtifacts: boolean): Promise<unknown> =>
       (await call('ListTasks', { includeArtifacts }, grown.token)).body.result.tasks[0].status.message?.parts[0].data
@@ -482,7 +482,8 @@ describe('A2-02 the tasks of others', () => {
         expectRpcError(never, -32_001, method);
         expect(never.body.error).toEqual({
           code: -32_001,
-          message: 'This credential has no such task, or the task has expired. Check the id, or send the work again.',
+          message:
+            'This credential has no such task, or the task has expired. Check the id, or send the same message again.',
           data: [
             {
               '@type': 'type.googleapis.com/google.rpc.ErrorInfo',

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { startUpkeep } from '../../../src/gateway/upkeep.ts';
 import { importRecords } from '../../../src/sources/files/import.ts';
+import { deleteSource } from '../../../src/store/administration/removal.ts';
 import { look, signedInAs, submit } from '../../support/console/console.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openTestGateway } from '../../support/gateway.ts';
@@ -12,11 +13,11 @@ const SOURCE = `src_${'a'.repeat(32)}`;
 it('a website that one statement cannot delete in time is closed at once, and goes in steps', async () => {
   const gateway = await openTestGateway('empty');
   const { db, sql } = gateway.database;
-  await importRecords(db, desk(2_000));
+  await importRecords(db, desk(4_000));
   await sql`INSERT INTO gateway.source (id, tenant, site, kind, account, mode, period, time_zone, address)
     SELECT ${SOURCE}, tenant, site, 'chatwoot', '1', 'poll', 15, 'UTC', 'sealed by nobody' FROM platform.website WHERE external_id = 'w0'`;
-  // The 2,000 messages of the website take 6 s. A statement of the console may take 2.5 s, and 5 s in this test.
-  await sql.unsafe(`CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.003); RETURN OLD; END';
+  // The 4,000 messages of the website take 8 s. A statement of the console may take 2.5 s, and 5 s in this test.
+  await sql.unsafe(`CREATE FUNCTION public.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.002); RETURN OLD; END';
     CREATE TRIGGER slow BEFORE DELETE ON platform.message FOR EACH ROW EXECUTE FUNCTION public.slow()`);
   const owner = await signedInAs(gateway);
   const { token } = await gateway.issue({ websites: ['web_1_1', 'web_1_2'] });
@@ -38,6 +39,13 @@ it('a website that one statement cannot delete in time is closed at once, and go
   for (const path of [`conversations/${conversation?.id}`, 'conversations?website_id=web_1_1'])
     expect((await gateway.ask(`/api/v1/${path}`, { token })).status, path).toBe(404);
   expect((await gateway.ask('/api/v1/conversations?website_id=web_1_2', { token })).status).toBe(200);
+
+  // A website that is granted again meanwhile is not reached either.
+  const again = await gateway.issue({ websites: ['web_1_1', 'web_1_2'] });
+  expect((await gateway.ask('/api/v1/conversations?website_id=web_1_1', again)).status).toBe(404);
+  // A gateway of an older version, or a removal without the records that was asked earlier, changes nothing.
+  await expect(sql`UPDATE gateway.source SET paused = false`).rejects.toThrow('source_check');
+  expect(await deleteSource(db, SOURCE)).toBe(false);
 
   const errors: unknown[] = [];
   const job = startUpkeep({ db, registry: gateway.corridor.registry, onError: (error) => errors.push(error) });
