@@ -220,10 +220,10 @@ export async function survive(faults: readonly Fault[], options: WorldOptions = 
     for (const [i, fault] of faults.entries()) await strike(fault, i + 1, world);
     await helpdesk.stop();
     const leader = await world.cluster.whole();
-    await drained(world, leader);
+    const head = await drained(world, leader);
     const summary = [
       `${faults.length} faults, ${load.attempts} calls`,
-      await receiptsCame(world, leader),
+      await receiptsCame(world, leader, head),
       await notesStand(world, leader),
       await tasksEnded(world, leader),
       await sourceEquals(world, leader),
@@ -245,8 +245,11 @@ export async function survive(faults: readonly Fault[], options: WorldOptions = 
 
 const deliveredTo = ({ got }: Receiver): ReadonlySet<string> => new Set(got.map(({ id }) => id));
 
-/** Ends the calls, and waits until every reader and the webhook have all receipts. */
-async function drained({ load, receiver, before }: World, leader: PatroniNode): Promise<void> {
+/**
+ * Ends the calls, and waits until every reader and the webhook have all receipts. Returns the last position. Heartbeats
+ * can come later.
+ */
+async function drained({ load, receiver, before }: World, leader: PatroniNode): Promise<number> {
   let head = -1;
   await load.end(() =>
     until(async () => {
@@ -256,19 +259,27 @@ async function drained({ load, receiver, before }: World, leader: PatroniNode): 
       return last === head && all && deliveredTo(receiver).size >= head - before;
     }, 60_000).catch(() => undefined),
   );
+  return head;
 }
 
-/** Each position of the journal is there once, and came over the pulls, the socket and the webhook. */
-async function receiptsCame({ load, receiver, secret, before, verify }: World, leader: PatroniNode): Promise<string> {
-  const positions = await journalOf(leader);
-  expect(positions).toEqual(Array.from({ length: positions.length }, (_, i) => i + 1));
+/** Each position of the journal is there once. Those up to `head` came over the pulls, the socket and the webhook. */
+async function receiptsCame(
+  { load, receiver, secret, before, verify }: World,
+  leader: PatroniNode,
+  head: number,
+): Promise<string> {
+  const all = await journalOf(leader);
+  expect(all).toEqual(Array.from({ length: all.length }, (_, i) => i + 1));
+  const positions = all.slice(0, head);
   for (const [name, taken] of load.readers) {
     expect([name, ...taken.wrong]).toEqual([name]);
-    expect(taken.positions.get(WEBSITE), name).toEqual(positions);
+    expect(taken.positions.get(WEBSITE)?.slice(0, head), name).toEqual(positions);
   }
   const ids = load.readers.get('socket')?.ids ?? new Map<string, string>();
   const due = positions.slice(before).flatMap((position) => ids.get(`${WEBSITE} ${position}`) ?? []);
-  expect([...deliveredTo(receiver)].toSorted()).toEqual(due.toSorted());
+  const delivered = deliveredTo(receiver);
+  expect(due.filter((id) => !delivered.has(id))).toEqual([]);
+  expect(delivered.size - due.length).toBeLessThanOrEqual(all.length - positions.length);
   expect(receiver.got.filter((got) => !verify(secret, got))).toEqual([]);
   return `${positions.length} receipts, ${receiver.got.length} deliveries`;
 }
