@@ -1,5 +1,10 @@
 -- A source is removed with its website in many short statements (src/store/administration/removal.ts). The time of the
 -- request stays until the website is gone, so whoever comes next can finish the removal.
+
+-- As in 0018: if the table is not free soon, the migration gives up, and the gateway tries again. Pages of sources and imports
+-- lock it, and who comes after the waiting ALTER would wait, too.
+SELECT set_config('lock_timeout', '400ms', true);
+
 -- A gateway of an older version cannot resume such a source.
 ALTER TABLE gateway.source ADD COLUMN removing_at timestamptz, ADD CHECK (removing_at IS NULL OR paused);
 
