@@ -45,8 +45,8 @@ export function openOutput(json: boolean): Output {
 const CLOSED = /^(EPIPE|ERR_STREAM_DESTROYED)$/;
 
 /**
- * A reader can leave before a command has ended, for example `| head`. Without a listener, the error would end the process at
- * once: without an audit record, and with the embedded PostgreSQL running. The exit code is 1, unless other
+ * A reader can leave before a command has ended, for example `| head`. Without a listener, the error would end the
+ * process at once: without an audit record, and with the embedded PostgreSQL running. The exit code is 1, unless other
  * code listens for the error.
  */
 export function surviveClosedPipes(): void {

@@ -12,7 +12,7 @@ import { detailsOf, findingText, source, sourceDocument, sourceText } from './so
 
 /** Milliseconds between two checks whether a running gateway has finished the comparison. */
 const LOOK = 500;
-/** Milliseconds without a holder after which no gateway runs. One that runs takes a source within a second. */
+/** If nobody holds a source for so many milliseconds, no gateway runs: one that runs takes it within a second. */
 const ALONE = 3_000;
 
 export function checkCommand(group: Command, register: RunAction): void {

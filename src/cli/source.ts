@@ -151,7 +151,11 @@ function removeCommand(group: Command, register: RunAction): void {
       throw new Refused(`Source ${record.id} is being removed with its records. To finish it now, use --with-data.`);
     if (withData)
       out.note('The records go in steps. If this command is interrupted, it or a running gateway continues.');
-    const { left } = await removeSource(sourceDoor(db, config), record, { withData });
+    const { left, finished } = await removeSource(sourceDoor(db, config), record, { withData });
+    if (!finished)
+      throw new Refused(
+        `Source ${record.id} is still there: its organization has moved. Remove it where it lives now.`,
+      );
     if (left !== undefined) out.note(left);
     out.result(
       { source_id: record.id, removed: true, data_removed: withData },

@@ -41,9 +41,8 @@ export async function deleteSource(db: Database, id: string, by?: Administrator)
 }
 
 /**
- * Notes that a source goes with its website. The website goes from all credentials, as the trigger `website_deleted` does
- * at the end, and a later grant of it counts for nothing (calls/authority.ts). Nobody can take it back: `deleteWebsite` or
- * the upkeep of a gateway finishes it.
+ * Notes that a source goes with its website. All credentials lose the website now, and a later grant of it counts for
+ * nothing (calls/authority.ts). Nobody can take it back: `deleteWebsite` or the upkeep of a gateway finishes it.
  */
 export async function markRemoved(db: Database, id: string, by?: Administrator): Promise<boolean> {
   const rows = await db.query(sql`
@@ -59,9 +58,9 @@ export async function markRemoved(db: Database, id: string, by?: Administrator):
 }
 
 /**
- * Deletes the website of a source that is marked, in short statements, then the source. Returns true when both are gone,
- * and false at `end` (by performance.now()): at least one statement has deleted rows, and the next call continues. Also
- * false if the organization has moved away meanwhile.
+ * Deletes the website of a source that is marked, in short statements, then the source. Returns true when both are
+ * gone, and false at `end` (by performance.now()): at least one statement has deleted rows, and the next call continues.
+ * Also false if the organization has moved away meanwhile.
  */
 export async function deleteWebsite(db: Database, id: string, end: number): Promise<boolean> {
   const [row] = await db.query<{ tenant: string; site: string }>(sql`
@@ -103,9 +102,9 @@ const deleteMarked = (db: Database, id: string, part: RowsOfTable): Promise<numb
   );
 
 /**
- * Upkeep: goes on with the removals that a command or a page of the console has begun. One round takes about a second, which
- * the sources share. They come in another order each time, and one that fails stops no other. Throws what one has thrown,
- * at the end of the round.
+ * Upkeep: goes on with the removals that a command or a page of the console has begun. One round takes about a second,
+ * which the sources share. They come in another order each time, and one that fails stops no other. At the end, the
+ * first failure is thrown.
  */
 export async function clearRemoved(db: Database, stop?: AbortSignal): Promise<void> {
   const due = await db.query<{ id: string }>(sql`

@@ -9,9 +9,9 @@ export interface RowsOfTable {
 }
 
 /**
- * Deletes at most `n` of the rows in one short statement, and returns how many it has deleted. Rows that another statement
- * has locked are passed over. `allowed` is a subquery with one boolean, which is read once, before the first row. It says
- * whether the rows may go, and can set what the triggers read.
+ * Deletes at most `n` of the rows in one short statement, and returns how many it has deleted. Rows that another
+ * statement has locked are passed over. `allowed` is a subquery with one boolean, which is read once, before the first
+ * row. It says whether the rows may go, and can set what the triggers read.
  */
 export async function deleteBatch(
   db: Database,

@@ -274,7 +274,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
     close: async () => {
       const { ended } = stop();
-      // The time of leave() ends in the phase of timers. Read first what has arrived, or those requests would be cut off.
+      // After a standstill, Node runs its timers first. Without this turn, requests that have arrived would be cut off.
       await nextTurn();
       server.closeIdleConnections();
       const cut = setTimeout(() => server.closeAllConnections(), stoppedAt + CLOSE_TIMEOUT - performance.now()).unref();

@@ -3,8 +3,8 @@ import { Server as NetServer } from 'node:net';
 /** Milliseconds of a quiet turn of the event loop. Short, because clients that connect in the last turn are reset. */
 const QUIET_TURN = 0.1;
 /**
- * Milliseconds after which even a busy server stops listening. Beside six busy loops on two cores, 15 runs of check F-18
- * lost 24 requests with 900 ms, most of them at the end of the wait. With 2 s, 11 runs lost none (30 November 2026).
+ * Milliseconds after which even a busy server stops listening. With six busy loops on two cores, 15 runs of check F-18
+ * lost 24 requests with 900 ms. With 2 s, 11 runs lost none (30 November 2026).
  */
 const LONGEST_WAIT = 2_000;
 

@@ -115,6 +115,14 @@ describe('a call that waits for its task', () => {
     expect(task.artifacts.length).toBe(1);
   });
 
+  it('is told what helps when its read could not be answered in time', async () => {
+    const { body } = await whileContactsWait(() => rpc(gateway.port, token, 'SendMessage', inspect()));
+    const { state, message } = body.result.task.status;
+    expect([state, message.parts[0].data.code]).toEqual(['TASK_STATE_FAILED', 'service_unavailable']);
+    expect(message.parts[0].data.title).toMatch(/Send a read again with a new messageId/);
+    expect(message.parts[0].data.title).not.toContain('Retry-After');
+  });
+
   it('is answered when the server stops, well within the time that a stop may take', async () => {
     const server = await hasty();
     await whileContactsWait(async () => {
