@@ -186,15 +186,21 @@ export interface FailureDetails {
   readonly outside?: true;
 }
 
+/** Seconds after which a caller can try again, for the failures that always say so (check PD-04). */
+const RETRY_AFTER: Partial<Record<FailureCode, number>> = { approval_limit: 60, native_unavailable: 5 };
+
 /** A refusal with a code of the table. Handlers and the store throw it. The corridor turns it into a value. */
 export class Failure extends Error {
   override readonly name = 'Failure';
+  readonly details: FailureDetails;
 
   constructor(
     readonly code: FailureCode,
-    readonly details: FailureDetails = {},
+    details: FailureDetails = {},
   ) {
     super(TABLE[code][1], { cause: details.cause });
+    const retryAfter = RETRY_AFTER[code];
+    this.details = retryAfter === undefined ? details : { retryAfter, ...details };
   }
 
   get status(): number {

@@ -6,3 +6,6 @@ export function jsonOf(text: string): unknown {
     return undefined;
   }
 }
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -42,7 +42,7 @@ const ORIGIN: HeaderParameter = {
   in: 'header',
   required: true,
   description:
-    'Origin of the web page. The origin must be registered on the credential. Browsers send this header automatically.',
+    'Origin of the web page. The origin must be registered on the credential. Browsers send this header automatically, and let a page of a registered origin read the answer (CORS).',
   schema: { type: 'string' },
 };
 

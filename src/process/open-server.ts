@@ -8,6 +8,7 @@ import { sharing } from '../observe/sharing.ts';
 import { openStoreGauges } from '../observe/store-gauges.ts';
 import { documentFetcher } from '../outbound/documents.ts';
 import { userAgent } from '../outbound/sender.ts';
+import { registeredOrigins } from '../store/events/realtime-sessions.ts';
 import type { Store } from '../store/open/open.ts';
 import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
@@ -70,6 +71,7 @@ export async function openServer(
       fetch: documentFetcher({ allowed: config.clientsByUrl.allowed, userAgent: userAgent(baseUrl) }),
     },
   });
+  const origins = sharing(() => registeredOrigins(store.db));
   const streams = once(async () => new (await import('../surfaces/a2a/streams.ts')).Streams(corridor));
   const handlersAt = (baseUrl: string): readonly RequestHandler[] => [
     mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
@@ -81,7 +83,7 @@ export async function openServer(
         streams: await streams(),
       }),
     ),
-    restSurface(corridor, baseUrl),
+    restSurface(corridor, baseUrl, origins),
     oauthSurface({ ...oauth, baseUrl }, source, provider),
     recordSurface({ baseUrl, db: store.db }, source, provider),
     consoleSurface(

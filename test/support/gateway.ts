@@ -18,6 +18,7 @@ import { tellRunCall } from '../../src/observe/run-calls.ts';
 import { senderOptions } from '../../src/outbound/sender.ts';
 import { openLedgerKey } from '../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
+import { registeredOrigins } from '../../src/store/events/realtime-sessions.ts';
 import { a2aSurface } from '../../src/surfaces/a2a/a2a.ts';
 import { publicKeys, signedCard } from '../../src/surfaces/a2a/signed-card.ts';
 import { Streams } from '../../src/surfaces/a2a/streams.ts';
@@ -152,7 +153,7 @@ export async function openTestGateway(
     handlers: [
       mcpSurface(corridor, { baseUrl: BASE_URL, version: '0.0.0', resources, prompts, skillFiles, events }),
       a2aSurface(corridor, { baseUrl: BASE_URL, tasks, skills, streams: new Streams(corridor) }),
-      restSurface(corridor, BASE_URL),
+      restSurface(corridor, BASE_URL, () => registeredOrigins(own.db)),
       oauthSurface(
         openOAuth({ baseUrl: BASE_URL, db: own.db, skillScopes: skills.scopes, ...(byUrl && { byUrl }) }),
         openClientAddress(trustedProxies),

@@ -75,6 +75,15 @@ export const closeSession = (
   return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`, draft);
 };
 
+/** The origins that are registered on any credential that has not ended. */
+export async function registeredOrigins(db: Database): Promise<ReadonlySet<string>> {
+  const rows = await db.read<{ origin: string }>(
+    sql`SELECT DISTINCT unnest(c.origins) AS origin FROM gateway.credential c
+         WHERE c.origins <> '{}' AND c.revoked_at IS NULL AND c.expires_at > now()`,
+  );
+  return new Set(rows.map(({ origin }) => origin));
+}
+
 export interface TicketUse {
   readonly session: string;
   readonly origin: string;

@@ -64,6 +64,7 @@ type RpcAnswer = { readonly result: unknown } | { readonly error: RpcFault };
  */
 export function a2aSurface(corridor: Corridor, { baseUrl, streams, ...services }: A2aOptions): RequestHandler {
   const resource = metadataUri(baseUrl, 'a2a');
+  const scope = services.skills.scopes.join(' ');
 
   return (request, response, { requestId, record }) => {
     const at = atEndpoint(request, '/a2a');
@@ -74,7 +75,7 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streams, ...services }
     let quota: QuotaState | undefined;
     const refuse = (failure: Failure): void => {
       noteRefusal(record, failure);
-      sendProblem(request, response, failure, { baseUrl, requestId, resource }, rateLimit(quota));
+      sendProblem(request, response, failure, { baseUrl, requestId, resource, scope }, rateLimit(quota));
     };
     const reply = (answer: RpcAnswer, id: RequestId | null): void => {
       const code = 'error' in answer ? answer.error.code : undefined;

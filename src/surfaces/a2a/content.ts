@@ -3,10 +3,10 @@ import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from 
 import { z } from 'zod';
 import { accepts } from '../../core/accepted-values.ts';
 import { Failure } from '../../core/failures.ts';
+import { isObject } from '../../core/json.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { JSON_TYPE } from '../http/body.ts';
 import { parseJson } from '../http/json.ts';
-import { isObject } from '../jsonrpc/envelope.ts';
 import { placesOf } from './params.ts';
 import { invalidParams } from './refusals.ts';
 

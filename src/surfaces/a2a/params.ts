@@ -1,8 +1,9 @@
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
 import { accepts, RFC3339_EXPECTED } from '../../core/accepted-values.ts';
+import { isObject } from '../../core/json.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
-import { isObject, type Params } from '../jsonrpc/envelope.ts';
+import type { Params } from '../jsonrpc/envelope.ts';
 import { invalidParams } from './refusals.ts';
 
 /** Message ids and context ids, which clients choose: 1 to 128 printable ASCII characters. */

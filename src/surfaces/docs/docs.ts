@@ -12,6 +12,7 @@ import type { Docs } from '../http/app.ts';
 import { DOCUMENT_AGE, type Document, document, once } from '../http/document.ts';
 import { send } from '../http/reply.ts';
 import { pathOf } from '../http/request.ts';
+import { CHANGELOG, changelogFeed } from './changelog.ts';
 import { clientsText } from './clients.ts';
 import { errorsBody, missingBody } from './errors.ts';
 import { guideBody } from './guide.ts';
@@ -33,6 +34,7 @@ export interface DocsOptions {
 }
 
 const HTML = 'text/html; charset=utf-8';
+const FEED = 'application/feed+json';
 /** Seconds that an asset may be cached. */
 const ASSET_AGE = 3_600;
 const MISSING_HEADERS = { 'Cache-Control': 'no-store', Vary: 'Accept', 'Content-Security-Policy': PAGE_CSP };
@@ -76,6 +78,7 @@ function documentsOf(options: DocsOptions): Documents {
     document(HTML, renderPage(site, one), { maxAge: DOCUMENT_AGE, csp: PAGE_CSP });
   return {
     documents: new Map([
+      [CHANGELOG, once(() => document(FEED, feedOf(options), { maxAge: DOCUMENT_AGE }))],
       ...Object.entries(pagesOf(options)).map(([path, make]) => [path, once(() => page({ path, ...make() }))] as const),
       ...[...assets].map(
         ([name, { type, content }]) =>
@@ -176,6 +179,9 @@ function assetsOf({ baseUrl, registry, guides }: DocsOptions): Map<string, Asset
     ['mono.woff2', { type: 'font/woff2', content: font('geist-mono') }],
   ]);
 }
+
+const feedOf = ({ baseUrl }: DocsOptions): string =>
+  JSON.stringify(changelogFeed(readFileSync(new URL('CHANGELOG.md', packageRoot), 'utf8'), baseUrl));
 
 const own = (name: string): Buffer => readFileSync(new URL(`src/surfaces/docs/${name}`, packageRoot));
 

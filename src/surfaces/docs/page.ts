@@ -1,5 +1,6 @@
 import { GUIDE_NAMES, type GuideName } from '../../core/guides.ts';
 import { type Html, html } from '../http/html.ts';
+import { CHANGELOG } from './changelog.ts';
 
 /** No inline script or style, and no foreign content. The icon is a `data:` URL. Scripts call only this gateway. */
 export const PAGE_CSP = [
@@ -54,6 +55,7 @@ const DOCUMENTS: readonly (readonly [path: string, title: string])[] = [
   ['/llms.txt', 'llms.txt'],
   ['/llms-full.txt', 'llms-full.txt'],
   ['/api/v1/openapi.json', 'openapi.json'],
+  [CHANGELOG, 'changelog.json'],
 ];
 
 export const titleOfGuide = (name: GuideName): string => {
@@ -118,6 +120,7 @@ export function renderPage(site: DocsSite, page: DocsPage): string {
 <link rel="preload" href="/docs/assets/mono.woff2" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="${asset('docs.css')}">
 <link rel="icon" href="${ICON}">
+<link rel="alternate" type="application/feed+json" title="Changelog" href="${CHANGELOG}">
 <link rel="describedby" href="/llms.txt" type="text/plain">
 <script type="module" src="${asset('docs.js')}"></script>
 <script type="module" src="${asset('search.js')}" data-index="${asset('search.json')}"></script>${

@@ -1,3 +1,4 @@
+import { isObject } from '../../core/json.ts';
 import { parseJson } from '../http/json.ts';
 
 export type RequestId = string | number;
@@ -64,9 +65,6 @@ export function readMessage(bytes: Uint8Array): Message {
   if (!isObject(params)) throw refuse('The member params must be an object.');
   return id === undefined ? { kind: 'notification' } : { kind: 'request', id, method, params };
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const isId = (value: unknown): value is RequestId =>
   typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));

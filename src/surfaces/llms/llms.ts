@@ -36,7 +36,7 @@ export function llms({ registry, guides, baseUrl, resources, prompts, skills }: 
     resources: () => resourcesText(resources, registry),
     prompts: () => promptsText(prompts, registry),
     skills: () => skillsText(skills, nameOf),
-    operations: () => operationsText(registry, nameOf, baseUrl),
+    operations: () => operationsText(registry, nameOf),
     guides: () =>
       [...guides.values()].map((guide) => demoted(guide, 2).replaceAll('](/', () => `](${baseUrl}/`)).join('\n\n'),
   };
@@ -86,6 +86,7 @@ function links(
     link('Clients', '/docs/clients', 'what a person clicks in Claude, ChatGPT, Codex, VS Code and Cursor.'),
     link('Reference', '/docs/reference', 'all operations.'),
     link('Errors', '/docs/errors', 'all failure codes.'),
+    link('Changelog', '/changelog.json', 'what has changed, as a JSON Feed.'),
     ...all.filter(([name]) => OPTIONAL.has(name)).map(guide),
   ].join('\n');
 }

@@ -19,18 +19,18 @@ const KEY = {
   optional: '- Optional idempotency key of your own: header `Idempotency-Key`, argument `idempotency_key`.',
 };
 
-export function operationsText(registry: Registry, nameOf: NameOf, baseUrl: string): string {
+export function operationsText(registry: Registry, nameOf: NameOf): string {
   return Object.entries(TAGS)
     .map(([tag, description]) => {
       const tools = registry.operations.filter((tool) => tool.tag === tag);
-      return [`### ${tag}`, '', description, ...tools.map((tool) => `\n${operation(tool, nameOf, baseUrl)}`)].join(
+      return [`### ${tag}`, '', description, ...tools.map((tool) => `\n${operation(tool, nameOf)}`)].join(
         '\n',
       );
     })
     .join('\n\n');
 }
 
-function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
+function operation(tool: Tool, nameOf: NameOf): string {
   const { scopes, dataAccess } = tool.required;
   const errors: FailureCode[] = [
     ...tool.errors,
@@ -52,7 +52,7 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
     ...(errors.length > 0 ? [`- Error codes of its own: ${errors.map(errorText).join(', ')}.`] : []),
     ...(tool.untrusted.length > 0 ? [`- Untrusted text: ${codes(tool.untrusted)}.`] : []),
     ...(tool.bytes ? [BYTES] : []),
-    `- REST example: ${code(requestText(tool, baseUrl))}`,
+    `- REST example: ${code(requestText(tool))}`,
     tool.mcp
       ? `- MCP example: ${code({ name: tool.name, arguments: exampleToolArguments(tool) })}`
       : '- No MCP tool. The operation exists only over REST.',
@@ -74,11 +74,11 @@ function operation(tool: Tool, nameOf: NameOf, baseUrl: string): string {
   ].join('\n');
 }
 
-/** An example of a REST request in one line: method, address, headers and body. */
-function requestText(tool: Tool, baseUrl: string): string {
+/** An example of a REST request in one line: method, path, headers and body. */
+function requestText(tool: Tool): string {
   const { address, headers, body } = exampleCall(tool);
   return [
-    `${tool.method} ${baseUrl}${address}`,
+    `${tool.method} ${address}`,
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(body ? [JSON.stringify(body)] : []),
   ].join(' ');

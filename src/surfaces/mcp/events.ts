@@ -3,7 +3,9 @@ import { type Authority, isRestricted, meets } from '../../core/authority.ts';
 import { EventArguments, type EventFamily, familyNamed } from '../../core/event-arguments.ts';
 import { EVENT_FAMILIES } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
+import { isObject } from '../../core/json.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
+import { givenOf, membersOf } from '../../core/parameters.ts';
 import { selects } from '../../core/toolsets.ts';
 import type { McpEvents } from '../../events/mcp/mcp-events.ts';
 import { type EventsRefusal, type EventsText, refused, wireError } from '../../events/mcp/refusals.ts';
@@ -34,6 +36,8 @@ export function eventsCapability(text: EventsText, era: 'modern' | 'legacy'): Ev
   return era === 'modern' ? { extensions: { [EXTENSION]: settings } } : {};
 }
 
+const MEMBERS = membersOf(EventArguments.shape, 'body');
+
 const Cursor = z.string().max(12_000).nullish();
 const Milliseconds = z.int().min(0);
 
@@ -62,6 +66,8 @@ export const UnsubscribeParams = z.object({
   arguments: z.unknown().optional(),
   delivery: z.object({ url: Url }),
 });
+
+const presentOf = (given: unknown): unknown => (isObject(given) ? givenOf(MEMBERS, given, false) : given);
 
 /** The methods `events/…`. Throws an RpcError to refuse a request. */
 export function mcpEvents(registry: Registry, events: McpEvents) {
@@ -115,7 +121,8 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
     return family;
   };
 
-  function argumentsOf(given: unknown): EventArguments {
+  function argumentsOf(sent: unknown): EventArguments {
+    const given = presentOf(sent);
     const parsed = EventArguments.safeParse(given ?? {});
     if (parsed.success) return parsed.data;
     const input = z.object({ arguments: EventArguments });
@@ -124,9 +131,9 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
   }
 
   /** The arguments of which a record has the digest: neither the receiver nor its secret. */
-  const recorded = (given: { readonly name: string; readonly arguments?: unknown }) => ({
-    ...EventArguments.safeParse(given.arguments ?? {}).data,
-    name: given.name,
+  const recorded = ({ name, arguments: sent }: { readonly name: string; readonly arguments?: unknown }) => ({
+    ...EventArguments.safeParse(presentOf(sent) ?? {}).data,
+    name,
   });
 
   return {

@@ -4,6 +4,7 @@ import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
+import { SCOPES } from '../../core/scopes.ts';
 import type { Tool } from '../../core/tool.ts';
 import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import { isConditional } from '../../gateway/operation-wire.ts';
@@ -16,16 +17,25 @@ import { noteActor, noteCall, noteRefusal, type RequestHandler } from '../http/r
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
 import { bearerOf, headerOf, pathOf, queryOf, refuseAmbiguous, refuseBody, refuseOrigins } from '../http/request.ts';
 import { bytesHeaders, readConditions } from './bytes.ts';
+import { allowOrigin } from './cross-origin.ts';
 import { addBody, readInput } from './input.ts';
 import { routesOf } from './routes.ts';
 
 const JSON_TYPE = 'application/json';
 const BYTES_TYPE = 'application/octet-stream';
 
-/** Serves every tool of the registry on its path. False for a path without a tool, so that the next handler answers. */
-export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler {
+/**
+ * Serves every tool of the registry on its path. False for a path without a tool, so that the next handler answers.
+ * `origins` reads the origins that are registered on any credential.
+ */
+export function restSurface(
+  corridor: Corridor,
+  baseUrl: string,
+  origins = async (): Promise<ReadonlySet<string>> => new Set(),
+): RequestHandler {
   const find = routesOf(corridor.registry);
   const resource = metadataUri(baseUrl, 'rest');
+  const scope = SCOPES.join(' ');
   const quotaHeaders = (authority: Authority | undefined): OutgoingHttpHeaders =>
     rateLimit(authority && corridor.quotaOf(authority));
 
@@ -36,7 +46,7 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
     const source = exchangeOf(request);
     const refuse = (failure: Failure, headers: OutgoingHttpHeaders = {}): void => {
       noteRefusal(record, failure);
-      sendProblem(request, response, failure, { baseUrl, requestId, resource }, headers);
+      sendProblem(request, response, failure, { baseUrl, requestId, resource, scope }, headers);
     };
     let paid: Authority | undefined;
     /**
@@ -49,6 +59,10 @@ export function restSurface(corridor: Corridor, baseUrl: string): RequestHandler
       throw isPresent(tool, paid) ? problem : new Failure('not_found');
     };
     const answer = async (): Promise<void> => {
+      if (request.headers.origin !== undefined) {
+        const preflight = await allowOrigin(request, response, match.methods, origins);
+        if (preflight) return sendNothing(request, response, 204, preflight);
+      }
       const tool = match.methods.get(request.method === 'HEAD' ? 'GET' : (request.method ?? ''));
       if (!tool) throw noMethod(match.methods);
       record.operation = tool.name;

@@ -237,9 +237,14 @@ export async function openChatwootStandIn(sql: postgres.Sql, user = 1): Promise<
     if (!isAccount(request.url)) {
       load.now++;
       load.most = Math.max(load.most, load.now);
-      response.once('close', () => {
-        load.now--;
-      });
+      let open = true;
+      const end = (): void => {
+        if (open) load.now--;
+        open = false;
+      };
+      response.once('close', end);
+      // If the gateway gives up, this comes before its next request, and the close of the response can come after it.
+      request.socket.once('end', end);
     }
     response.on('error', () => undefined);
     let text = '';

@@ -21,7 +21,8 @@ const guides = readGuides();
 const resources = await loadResources();
 const skills = await loadSkills(registry);
 const prompts = await loadPrompts();
-const { index, full } = llms({ registry, guides, baseUrl: BASE, resources, prompts, skills });
+const textsAt = (baseUrl: string) => llms({ registry, guides, baseUrl, resources, prompts, skills });
+const { index, full } = textsAt(BASE);
 const preamble = await readFile(new URL('llms/preamble.md', packageRoot), 'utf8');
 const tools = registry.tools.map((tool) => [tool.name, tool] as const);
 
@@ -74,6 +75,7 @@ describe('llms.txt', () => {
       '/docs/clients',
       '/docs/reference',
       '/docs/errors',
+      '/changelog.json',
       ...GUIDE_NAMES.map((name) => `/docs/guides/${name}`),
       '/mcp',
       '/api/v1/context',
@@ -93,6 +95,8 @@ describe('llms.txt', () => {
 describe('llms-full.txt', () => {
   it('fits, with room for the operations to come', () => {
     expect(Buffer.byteLength(full)).toBeLessThanOrEqual(262_144);
+    const long = `https://${'h'.repeat(40)}.example.com:8443`;
+    expect(Buffer.byteLength(textsAt(long).full)).toBeLessThanOrEqual(262_144);
     expect(Buffer.byteLength(full) / registry.tools.length).toBeLessThan(5_500);
     expect(Buffer.byteLength(full)).toBeGreaterThan(100_000);
   });
@@ -155,7 +159,7 @@ describe('llms-full.txt', () => {
     expect(header).toBe(key);
     expect(tag).toBe(tool.ifMatch ? '1' : undefined);
     expect(method).toBe(tool.method);
-    const url = new URL(address);
+    const url = new URL(address, BASE);
     const pattern = new RegExp(`^${tool.path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`);
     const path = pattern.exec(url.pathname);
     expect(path, address).not.toBeNull();

@@ -1,6 +1,7 @@
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
-import { isObject, type Params } from '../../jsonrpc/envelope.ts';
+import { isObject } from '../../../core/json.ts';
+import type { Params } from '../../jsonrpc/envelope.ts';
 import { invalidField } from '../content.ts';
 import { checking, Length, MaybeName, Name, Strings, Struct } from '../params.ts';
 
