@@ -333,7 +333,7 @@ describe('TN-01 every read, by the state of its credential', () => {
         }
         expect([answer.status, answer.body.code], `${name} ${path}`).toEqual([401, code]);
         expect(answer.headers['www-authenticate']).toBe(
-          `Bearer error="invalid_token", resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource"`,
+          `Bearer error="invalid_token", resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource", scope="${ALL_SCOPES.join(' ')}"`,
         );
         expect(answer.headers['ratelimit']).toBeUndefined();
       }

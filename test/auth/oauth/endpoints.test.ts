@@ -178,7 +178,7 @@ const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = 
       gateway.ask('/api/v1/context', { token: bearer }),
       gateway.ask('/api/v1/websites', { token: bearer, method: 'HEAD' }),
     ]);
-    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource`);
+    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource`, SCOPES);
   },
   mcp: async (bearer) => {
     const answers: Answer[] = [];
@@ -191,23 +191,25 @@ const TAKES: Readonly<Record<Resource, (bearer: string) => Promise<boolean>>> = 
       ['prompts/list', undefined],
     ] as const)
       answers.push(await rpc(gateway.port, bearer, method, params));
-    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/mcp`, `, scope="${SCOPES.join(' ')}"`);
+    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/mcp`, SCOPES);
   },
   a2a: async (bearer) => {
     const answers: Answer[] = [];
     for (const method of ['ListTasks', 'GetExtendedAgentCard'])
       answers.push(await a2a(gateway.port, bearer, method, {}));
-    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/a2a`);
+    return agreed(answers, `${BASE_URL}/.well-known/oauth-protected-resource/a2a`, SKILL_SCOPES);
   },
 };
 
-function agreed(answers: readonly Answer[], metadata: string, scope = ''): boolean {
+function agreed(answers: readonly Answer[], metadata: string, scopes: readonly string[]): boolean {
   const [first, ...others] = [...new Set(answers.map(({ status }) => status))];
   expect(others).toEqual([]);
   expect([200, 401]).toContain(first);
   if (first === 401)
     for (const { headers } of answers)
-      expect(headers['www-authenticate']).toBe(`Bearer error="invalid_token", resource_metadata="${metadata}"${scope}`);
+      expect(headers['www-authenticate']).toBe(
+        `Bearer error="invalid_token", resource_metadata="${metadata}", scope="${scopes.join(' ')}"`,
+      );
   return first === 200;
 }
 
@@ -338,8 +340,9 @@ describe('how a token is sent', () => {
     const spent = await ownToken('rest');
     await gateway.database
       .sql`UPDATE gateway.token SET revoked_at = now() WHERE consent_id IS NULL AND kind = 'access'`;
-    const rest = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource"`;
-    const mcp = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp", scope="${SCOPES.join(' ')}"`;
+    const scope = `scope="${SCOPES.join(' ')}"`;
+    const rest = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource", ${scope}`;
+    const mcp = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/mcp", ${scope}`;
     const none = await gateway.ask('/api/v1/websites');
     expect([none.status, none.headers['www-authenticate']]).toEqual([401, `Bearer ${rest}`]);
     const noneMcp = await rpc(gateway.port, undefined, 'tools/list');

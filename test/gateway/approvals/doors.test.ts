@@ -186,6 +186,8 @@ describe('a write that waits', () => {
     expect(codes.filter((one) => one === 'approval_limit').length).toBe(5);
     const [refusedOne] = sent.filter(({ code }) => code === 'approval_limit');
     expect([refusedOne?.status, refusedOne?.id]).toEqual([429, '']);
+    const { answer } = refusedOne ?? expect.fail('nobody was refused');
+    expect([answer.headers['retry-after'], answer.body.retry_after]).toEqual(['60', 60]);
     // Others are not affected, and a decision makes room.
     await asked(gateway, by, note('Another credential'));
     await document('approvals', 'reject', sent.find(({ status }) => status === 202)?.id ?? '');

@@ -85,7 +85,8 @@ it('a paused source takes no writes and is not asked; the key stays usable', asy
   const unknown = await add('Before the pause');
   await sql`UPDATE gateway.source SET paused = true`;
   const [key, asked] = [fresh(), world.api.asked.length];
-  expect((await add('Paused', key)).code).toBe('native_unavailable');
+  const refused = await add('Paused', key);
+  expect([refused.status, refused.code, refused.retryAfter]).toEqual([503, 'native_unavailable', 5]);
   await world.reconcile(unknown.operationId);
   expect([world.api.asked.length, await copies('Paused')]).toEqual([asked, []]);
   await sql`UPDATE gateway.source SET paused = false`;

@@ -46,7 +46,11 @@ const BODIES: readonly (readonly [what: string, body: string])[] = [
   ['bytes beyond the limit', LIST.padEnd(65_537)],
 ];
 
-const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/a2a"`;
+const SKILL_SCOPES = [
+  ...['conversation_read', 'contact_read', 'contact_read_pii', 'visitor_notes_read', 'config_read'],
+  ...['ai_features_read', 'ai_execute', 'reports_read', 'message_content_read', 'directory_read', 'live_read'],
+];
+const METADATA = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource/a2a", scope="${SKILL_SCOPES.join(' ')}"`;
 
 const expectUnauthorized = unauthorized(METADATA);
 

@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { metadataDocuments } from '../../../src/auth/oauth/metadata.ts';
 import { FAILURE_CODES, statusOf, titleOf } from '../../../src/core/failures.ts';
+import { changelogFeed } from '../../../src/surfaces/docs/changelog.ts';
 import { clientsText } from '../../../src/surfaces/docs/clients.ts';
 import { PAGE_CSP } from '../../../src/surfaces/docs/page.ts';
 import { DESKTOP, openBrowser, PHONE, violations, violationsInSchemes } from '../../support/surfaces/browser.ts';
@@ -48,6 +49,25 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser.close();
   await pages.close();
+});
+
+it('the changelog is a JSON Feed, with one item for each version', async () => {
+  const answer = await get('/changelog.json');
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/feed+json']);
+  const { version, feed_url: address, items } = JSON.parse(await answer.text());
+  expect(version).toBe('https://jsonfeed.org/version/1.1');
+  expect(new URL(address).pathname).toBe('/changelog.json');
+  expect(items[0]).toMatchObject({ id: `${address}#0.1.0`, title: expect.stringMatching(/^0\.1\.0 - /) });
+  expect(items[0].content_text).toContain('### Added');
+  const page = await (await get('/docs')).text();
+  expect(page).toContain('<link rel="alternate" type="application/feed+json" title="Changelog" href="/changelog.json">');
+  const told = changelogFeed('# Changes\n\n## 0.3.0 - unreleased\n\nnew\n\n## 0.2.0 - 2026-12-01\n\n- old\n', 'https://g.test');
+  expect(told).toMatchObject({
+    items: [
+      { id: 'https://g.test/changelog.json#0.3.0', title: '0.3.0 - unreleased', content_text: 'new' },
+      { title: '0.2.0 - 2026-12-01', content_text: '- old', date_published: '2026-12-01T00:00:00Z' },
+    ],
+  });
 });
 
 describe('documents', () => {

@@ -327,7 +327,7 @@ describe('precedence of failures', () => {
       ] as const) {
         const stranger = await gateway.ask(bad, requestOf(call, sent));
         expectProblem(stranger, 'unauthenticated', tool.name);
-        const metadata = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource"`;
+        const metadata = `resource_metadata="${BASE_URL}/.well-known/oauth-protected-resource", scope="${SCOPES.join(' ')}"`;
         expect(stranger.headers['www-authenticate'], tool.name).toBe(`Bearer ${error}${metadata}`);
       }
       const { scopes, dataAccess } = tool.required;

@@ -103,7 +103,9 @@ describe('events/poll', () => {
     const { database } = gateway;
     await append(database.sql, 'web_1_1', ['visitor.changed', 'conversation.changed', 'visitor.removed']);
     await append(database.sql, 'web_1_2', ['visitor.changed']);
-    const second = await poll({ name: 'visitor', arguments: arguments_, cursor: first.cursor });
+    const nothing = { website_id: null, types: null };
+    expect((await poll({ name: 'visitor', arguments: nothing })).truncated).toBe(false);
+    const second = await poll({ name: 'visitor', arguments: { ...arguments_, types: null }, cursor: first.cursor });
     expect(second.events.map(({ data }: { data: { event_type: string } }) => data.event_type)).toEqual([
       'visitor.changed',
       'visitor.removed',
