@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { holder, ORIGIN } from '../../support/events/realtime.ts';
+import { holder, ORIGIN, plantWebsites } from '../../support/events/realtime.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { openBrowser } from '../../support/surfaces/browser.ts';
 
@@ -18,6 +18,7 @@ const sites: ReturnType<typeof createServer>[] = [];
 
 beforeAll(async () => {
   gateway = await openTestGateway('empty');
+  await plantWebsites(gateway.database.sql, 1);
   browser = await openBrowser();
   ({ token } = await holder(gateway));
 });

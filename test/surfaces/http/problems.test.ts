@@ -56,9 +56,12 @@ const codeOf = async (...args: Parameters<TestGateway['ask']>): Promise<string> 
 describe('PD-01 problem details', () => {
   it('PD-01 every code of the table renders with its own status, type and title', () => {
     expect(FAILURE_CODES.length).toBeGreaterThan(40);
+    const waits: Readonly<Record<string, number>> = { approval_limit: 60, native_unavailable: 5 };
     for (const code of FAILURE_CODES) {
       const body = problem(new Failure(code), { baseUrl: BASE_URL, requestId: 'req_x' });
-      expect(Object.keys(body)).toEqual(['type', 'title', 'status', 'code', 'request_id']);
+      const members = ['type', 'title', 'status', 'code', 'request_id', ...(code in waits ? ['retry_after'] : [])];
+      expect(Object.keys(body)).toEqual(members);
+      expect(body['retry_after'], code).toBe(waits[code]);
       expect(body).toMatchObject({ type: `${BASE_URL}/problems/${code}`, status: statusOf(code), code });
       expect(new URL(String(body['type'])).href).toBe(body['type']);
       expect(titleOf(code)).toMatch(/^[A-Z].{10,120}\.$/);
