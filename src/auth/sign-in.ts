@@ -35,8 +35,8 @@ export interface OpenedSession {
 }
 
 /**
- * A person of several organizations must first choose one with the secret `session` (memberships.ts). `person` is then the
- * id of the oldest record.
+ * A person of several organizations must first choose one with the secret `session` (memberships.ts). `person` is then
+ * the id of the oldest record.
  */
 type Session = OpenedSession | { readonly session: string; readonly person: string; readonly chooses: true };
 

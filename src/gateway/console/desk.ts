@@ -27,8 +27,8 @@ export interface DeskTools {
 export type DraftCall = Partial<Pick<CallReport, 'targets' | 'websiteId' | 'operationId'>>;
 
 /**
- * With a desk, a page of the console reads and changes one organization. Every statement proves the role again, and takes
- * its turn among those of the person.
+ * With a desk, a page of the console reads and changes one organization. Every statement proves the role again, and
+ * takes turns as the person.
  */
 export interface AdministratorDesk {
   readonly db: Database;

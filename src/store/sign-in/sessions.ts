@@ -16,9 +16,9 @@ const SESSIONS = 20;
 
 /**
  * Makes a session that lasts `seconds`. Returns the public id of the person's organization. Returns undefined when the
- * person was disabled or lost the role in the meantime, or when the verified password is no longer the person's password.
- * A share lock on the person makes sure that such a change comes either before the session or after it. The lists of
- * approvers change under this lock, too.
+ * person was disabled or lost the role in the meantime, or when the verified password is no longer the person's
+ * password. A share lock on the person makes sure that such a change comes either before the session or after it. The
+ * lists of approvers change under this lock, too.
  *
  * A person has at most twenty sessions. A new session ends the oldest session.
  */
@@ -50,7 +50,8 @@ export async function createSession(
 export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
   const [row] = await db.read<Person>(sql`
     SELECT p.id, p.tenant, p.email, p.role, o.public_id AS organization_id
-      FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id JOIN platform.organization o ON o.tenant = p.tenant
+      FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+      JOIN platform.organization o ON o.tenant = p.tenant
      WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND ${mayConsent}`);
   return row;
 }

@@ -37,7 +37,7 @@ export const styleRoute = (path: string): Route =>
 
 /**
  * Makes the routes of pages. Each request for a page becomes a visit. Anybody can make up a session or a form, so the
- * statements of a visit take turns as those of its network.
+ * statements of a visit take turns as its network.
  */
 export const pageRoutes =
   <S extends PageServices>(services: S) =>
