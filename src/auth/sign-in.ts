@@ -204,11 +204,7 @@ async function openFor(
   return first && openSession(db, first.id, first.password);
 }
 
-export async function openSession(
-  db: Database,
-  person: string,
-  password?: string,
-): Promise<OpenedSession | undefined> {
+export async function openSession(db: Database, person: string, password?: string): Promise<OpenedSession | undefined> {
   const session = newSecret('session');
   const digest = digestOf(session);
   const organization_id = await createSession(db, {

@@ -69,12 +69,7 @@ it.each([
     () => look(`/console/sources/${managed.source}`),
     200,
   ],
-  [
-    'a stranger at the consent page',
-    table('gateway.session'),
-    () => look(`/oauth/authorize?${query}`, madeUp()),
-    200,
-  ],
+  ['a stranger at the consent page', table('gateway.session'), () => look(`/oauth/authorize?${query}`, madeUp()), 200],
   [
     'a stranger who signs in',
     table('gateway.sign_in_failure'),

@@ -214,7 +214,8 @@ export async function replayWebhook(
   if (by && 'event' in which) {
     const { event } = which;
     const { rows } = await pageOfDeliveries(db, by, id, { event }, { limit: 1, offset: 0 });
-    if (rows[0]?.test !== false) throw new Refused(`Webhook ${id} has no delivery of ${JSON.stringify(event)} to repeat.`);
+    if (rows[0]?.test !== false)
+      throw new Refused(`Webhook ${id} has no delivery of ${JSON.stringify(event)} to repeat.`);
   }
   const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which, by);
   if (refused === 'unknown') throw unknownWebhook(id);

@@ -11,8 +11,8 @@ import { type AdministratorRecord, readAdministrator } from '../../store/sign-in
 import type { SourceTools } from './sources.ts';
 import type { WebhookTools } from './webhooks.ts';
 
-export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
 export { inTurnOf } from '../../store/driver/turns.ts';
+export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
 export { holderOfConsent } from '../../store/sign-in/administrators.ts';
 
 /** What changes of webhooks and sources need besides the store. */

@@ -388,7 +388,7 @@ describe('people among themselves', () => {
     expect(await state()).toBe(before);
   });
 
-  itOnce('two owners who disable each other at the same time leave one owner, and the other reads the sign-in', async () => {
+  itOnce('of two owners who disable each other at the same time, one stays and one reads the sign-in', async () => {
     for (let round = 0; round < 5; round++) {
       const [one, two] = await Promise.all([signedInAs(gateway), signedInAs(gateway)]);
       const statuses = await Promise.all([change(one, two.id, 'disable'), change(two, one.id, 'disable')]);

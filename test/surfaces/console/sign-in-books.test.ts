@@ -133,7 +133,11 @@ it('E6 a way in or out is told also if the store is away right after it', async 
     [/INSERT INTO gateway\.sign_in_place/, () => enter(email), 'console_sign_in'],
     [/INSERT INTO gateway\.session/, () => post(gateway, '/console/enter/use', { link }, SAME), 'console_link'],
     [/INSERT INTO gateway\.consent/, () => decide(gateway, query, cookie), 'oauth_consent'],
-    [/DELETE FROM gateway\.session s/, () => post(gateway, '/console/sign-out', {}, { ...SAME, cookie }), 'console_sign_out'],
+    [
+      /DELETE FROM gateway\.session s/,
+      () => post(gateway, '/console/sign-out', {}, { ...SAME, cookie }),
+      'console_sign_out',
+    ],
   ];
   for (const [statement, way] of ways) {
     last = statement;
