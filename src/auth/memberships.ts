@@ -56,14 +56,14 @@ export async function organizationsOf(db: Database, secret: string | undefined):
 export async function chooseOrganization(
   db: Database,
   { secret, token, seconds }: { secret: string | undefined; token: string; seconds: number },
-): Promise<{ session: string; person: string } | undefined> {
+): Promise<{ session: string; person: string; organization_id: string } | undefined> {
   if (secret === undefined || !wellFormed(secret)) return undefined;
   const all = digestsOf(secret);
   const chosen = (await readMemberships(db, all)).find(({ person }) => sameSecret(tokenOf(secret, person), token));
   if (!chosen) return undefined;
   const session = newSecret('session');
   const taken = await takeMembership(db, { from: chosen.digest, all, to: digestOf(session), seconds });
-  return taken ? { session, person: chosen.person } : undefined;
+  return taken ? { session, person: chosen.person, organization_id: chosen.organization_id } : undefined;
 }
 
 export const forgetMemberships = (db: Database, secret: string): Promise<void> => endMemberships(db, digestsOf(secret));

@@ -1,7 +1,6 @@
-import { networkOf } from '../flow/network.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { insertLink, readLink, takeLink } from '../store/sign-in/links.ts';
-import { type NamedPerson, openSession, type Session } from './sign-in.ts';
+import { type NamedPerson, type OpenedSession, openSession } from './sign-in.ts';
 import { digestOf, newSecret, wellFormed } from './tokens.ts';
 
 const LINK_SECONDS = 900;
@@ -25,26 +24,20 @@ export async function makeSignInLink(
   return until && { url: `${baseUrl}${LINK_PATH}?link=${secret}`, until };
 }
 
-interface UsedLink {
-  readonly link: string;
-  /** The caller's address. */
-  readonly source: string;
-}
-
 /** Whom the link would sign in. Does not use the link up. */
 export const holderOfLink = async (
   db: Database,
-  { link, source }: UsedLink,
+  link: string,
 ): Promise<{ email: string; organization: string } | undefined> =>
-  wellFormed(link) ? readLink(db, { digest: digestOf(link), network: networkOf(source) }) : undefined;
+  wellFormed(link) ? readLink(db, digestOf(link)) : undefined;
 
 /** Uses a link up, and opens a session of its person. `ended`: whose link it was, if the store still knows that. */
 export async function signInByLink(
   db: Database,
-  { link, source }: UsedLink,
-): Promise<Session | { readonly ended: readonly NamedPerson[] }> {
+  link: string,
+): Promise<OpenedSession | { readonly ended: readonly NamedPerson[] }> {
   if (!wellFormed(link)) return { ended: [] };
-  const taken = await takeLink(db, { digest: digestOf(link), network: networkOf(source) });
+  const taken = await takeLink(db, digestOf(link));
   const session = taken?.works ? await openSession(db, taken.id) : undefined;
   return session ?? { ended: taken ? [taken] : [] };
 }

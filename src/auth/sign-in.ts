@@ -26,13 +26,22 @@ export const SESSION_SECONDS = 3600;
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 
+/** A new session. `session` is its secret. `person` is the id of the signed-in person. */
+export interface OpenedSession {
+  readonly session: string;
+  readonly person: string;
+  /** The public id of the person's organization. */
+  readonly organization_id: string;
+}
+
 /**
- * `session` is the secret of the new session. `person` is the id of the signed-in person. A person of several
- * organizations must first choose one with this secret (memberships.ts). `chooses` is then true, and `person` is the id of
- * the oldest record.
+ * A person of several organizations must first choose one with the secret `session` (memberships.ts). `person` is then
+ * the id of the oldest record.
  */
+type Session = OpenedSession | { readonly session: string; readonly person: string; readonly chooses: true };
+
 export type SignedIn =
-  | { readonly session: string; readonly person: string; readonly chooses?: true }
+  | Session
   | { readonly refused: 'credentials' }
   | { readonly refused: 'throttled'; readonly retryAfter: number }
   /** The password is right, but the organization lives in another cell. `to` is the base URL there. */
@@ -42,6 +51,15 @@ export type SignedIn =
 export interface NamedPerson {
   readonly id: string;
   readonly organization_id: string;
+}
+
+/** Whom a sign-in form names. */
+export interface NamedAs {
+  readonly tenant: string | null;
+  readonly email: string;
+  readonly organization?: string | undefined;
+  /** Approvers can be meant, too: the form is that of the console. */
+  readonly approvers?: boolean;
 }
 
 /**
@@ -68,29 +86,24 @@ const ANY = 'any';
  */
 export async function signIn(
   db: Database,
-  attempt: {
-    tenant: string | null;
-    organization?: string | undefined;
-    /** Also signs approvers in, for the console. */
-    approvers?: boolean;
-    email: string;
+  attempt: NamedAs & {
     password: string;
     source: string;
     /** Gets whom a refused attempt has named, for the audit records. The answer does not tell it. */
     refused?: (named: readonly NamedPerson[]) => void;
   },
 ): Promise<SignedIn> {
-  const { tenant, organization, password, approvers = false } = attempt;
-  const email = emailOf(attempt.email);
+  const { tenant, password } = attempt;
   const source = networkOf(attempt.source);
-  const recorded = await beginSignIn(db, { source, account: accountOf(tenant ?? ANY, email) }, LIMITS);
+  const account = accountOf(tenant ?? ANY, emailOf(attempt.email));
+  const recorded = await beginSignIn(db, { source, account }, LIMITS);
   if ('wait' in recorded) return { refused: 'throttled', retryAfter: recorded.wait };
-  const most = tenant === null ? VERIFICATIONS : 1;
+  const most = mostOf(tenant);
   const until = patience();
   let named: readonly NamedPerson[] = [];
   let wrong = false;
   const open = async (): Promise<Session | { readonly movedTo: string } | undefined> => {
-    const candidates = await findCandidates(db, { tenant, email, organization, most, approvers });
+    const candidates = await candidatesOf(db, attempt);
     named = candidates;
     const right: typeof candidates = [];
     for (let n = 0; n < most; n++) {
@@ -125,22 +138,13 @@ export async function signIn(
   return session;
 }
 
-/** Whom a sign-in form names. With `approvers`, approvers can be meant, too. */
-export interface NamedAs {
-  readonly tenant: string | null;
-  readonly email: string;
-  readonly organization?: string | undefined;
-  readonly approvers: boolean;
-}
+const mostOf = (tenant: string | null): number => (tenant === null ? VERIFICATIONS : 1);
+
+const candidatesOf = (db: Database, { tenant, email, organization, approvers = false }: NamedAs) =>
+  findCandidates(db, { tenant, email: emailOf(email), organization, approvers, most: mostOf(tenant) });
 
 /** The people with this e-mail address and a password who may sign in. For the audit record of a locked account. */
-export const peopleNamed = (
-  db: Database,
-  { tenant, email, organization, approvers }: NamedAs,
-): Promise<readonly NamedPerson[]> => {
-  const most = tenant === null ? VERIFICATIONS : 1;
-  return findCandidates(db, { tenant, email: emailOf(email), organization, approvers, most });
-};
+export const peopleNamed: (db: Database, asked: NamedAs) => Promise<readonly NamedPerson[]> = candidatesOf;
 
 /**
  * Deletes the record of a sign-in attempt that failed because of the gateway, not because of the person. Then throws
@@ -181,12 +185,13 @@ export async function unlock(db: Database, { tenant, email }: { tenant: string; 
   return here + (await forgetFailures(db, accountOf(ANY, email)));
 }
 
-export async function signOut(db: Database, session: string): Promise<string | undefined> {
+export async function signOut(
+  db: Database,
+  session: string,
+): Promise<Pick<OpenedSession, 'person' | 'organization_id'> | undefined> {
   await forgetMemberships(db, session);
   return endSession(db, digestOf(session));
 }
-
-export type Session = Extract<SignedIn, { session: string }>;
 
 /** Opens the session of the only person. For several people, opens the choice among their organizations. */
 async function openFor(
@@ -199,16 +204,16 @@ async function openFor(
   return first && openSession(db, first.id, first.password);
 }
 
-export async function openSession(db: Database, person: string, password?: string): Promise<Session | undefined> {
+export async function openSession(db: Database, person: string, password?: string): Promise<OpenedSession | undefined> {
   const session = newSecret('session');
   const digest = digestOf(session);
-  const made = await createSession(db, {
+  const organization_id = await createSession(db, {
     digest,
     person,
     seconds: SESSION_SECONDS,
     ...(password !== undefined && { password }),
   });
-  return made ? { session, person } : undefined;
+  return organization_id === undefined ? undefined : { session, person, organization_id };
 }
 
 const EMAIL_MAX = 320;

@@ -37,7 +37,8 @@ export function sql(strings: TemplateStringsArray, ...parts: readonly (Value | F
 }
 
 /** Marks SQL with its app. A statement that contains marked SQL has the same mark. */
-export const runFor = (app: string, { texts, values }: Fragment): Fragment => new Fragment(texts, values, app);
+export const runFor = (app: string, { texts, values, lists, text }: Fragment): Fragment =>
+  new Fragment(texts, values, app, lists, text);
 
 /** A statement whose answer has lists in place of objects. A row of 27 columns takes 2 µs less. */
 export const asLists = ({ texts, values, app }: Fragment): Fragment => new Fragment(texts, values, app, true);

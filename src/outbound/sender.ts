@@ -1,7 +1,7 @@
-import type { ClientRequest, IncomingMessage } from 'node:http';
+import type { ClientRequest } from 'node:http';
 import { before } from './before.ts';
 import { type Receiver, receiverOf } from './receivers.ts';
-import { partWeight, requestTo } from './request.ts';
+import { partWeight, requestTo, responseTo } from './request.ts';
 import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
 import { signatures } from './signature.ts';
 
@@ -120,51 +120,37 @@ async function post(
 
 const TLS = /^(ERR_TLS|ERR_SSL|CERT_|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED|HOSTNAME_|ERR_OSSL|EPROTO)/;
 
-function exchange(
+async function exchange(
   request: ClientRequest,
   { at, message, reads = false }: DeliveryAttempt,
   ended: (error: SendError) => SendError,
 ): Promise<DeliveryOutcome> {
-  return new Promise((resolve) => {
-    let response: IncomingMessage | undefined;
-    const finish = (outcome: DeliveryOutcome): void => {
-      resolve(outcome);
-      request.destroy();
-    };
-    // A destroyed connection can still emit an error, so the listener stays.
-    request.on('error', (error: NodeJS.ErrnoException) => {
-      const kind = TLS.test(error.code ?? '') ? 'tls_failed' : 'connection_failed';
-      finish({ error: ended(response ? 'response_broken' : kind), ...(response && { status: statusOf(response) }) });
-    });
-    request.on('response', (given) => {
-      response = given;
-      const { headers } = given;
-      const parts: Buffer[] = [];
-      const whole = (): void =>
-        finish({
-          status: statusOf(given),
-          retryAfter: retryAfterOf(headers['retry-after'], at),
-          ...(reads && { body: Buffer.concat(parts) }),
-        });
-      let read = 0;
-      given.on('data', (part: Buffer) => {
-        read += partWeight(part);
-        if (reads) parts.push(part);
-        if (read > RESPONSE_MAX) whole();
-      });
-      given.on('end', whole);
-      given.on('error', () => finish({ error: ended('response_broken'), status: statusOf(given) }));
-    });
-    // The server asks to change the protocol (status 101). The gateway never does this.
-    request.on('upgrade', (given, socket) => {
-      socket.destroy();
-      finish({ status: statusOf(given), retryAfter: undefined });
-    });
+  let status: number | undefined;
+  try {
+    const coming = responseTo(request);
     request.end(message.body);
-  });
+    const response = await coming;
+    status = response.statusCode ?? 0;
+    const parts: Buffer[] = [];
+    let read = 0;
+    // The response 101 asks to change the protocol, so nothing more comes.
+    if (status !== 101)
+      for await (const part of response) {
+        const bytes: Buffer = part; // a response without an encoding gives Buffers
+        read += partWeight(bytes);
+        if (reads) parts.push(bytes);
+        if (read > RESPONSE_MAX) break;
+      }
+    const retryAfter = retryAfterOf(response.headers['retry-after'], at);
+    return { status, retryAfter, ...(reads && { body: Buffer.concat(parts) }) };
+  } catch (error) {
+    if (status !== undefined) return { error: ended('response_broken'), status };
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    return { error: ended(TLS.test(code) ? 'tls_failed' : 'connection_failed') };
+  } finally {
+    request.destroy();
+  }
 }
-
-const statusOf = ({ statusCode = 0 }: IncomingMessage): number => statusCode;
 
 /**
  * Parses the header Retry-After, which has seconds or a date (RFC 9110, section 10.2.3). Returns the seconds from `now`

@@ -580,7 +580,7 @@ describe('person sign-in-link', () => {
     });
     const link = text(made, 'url').split('=')[1] ?? '';
     expect(await dump(database)).not.toContain(link);
-    const use = () => signInByLink(database.db, { link, source: '127.0.0.1' });
+    const use = () => signInByLink(database.db, link);
     expect(await use()).toMatchObject({ person: text(made, 'person_id') });
     expect(await use()).toEqual({ ended: [] });
     expect((await gateway('person', 'sign-in-link', 'ada@example.org')).stdout).toContain(

@@ -15,6 +15,7 @@ import {
   type EndpointChanges,
   type EndpointRecord,
   insertEndpoint,
+  pageOfDeliveries,
   pageOfEndpoints,
   REPLAYED_MAX,
   type Replay,
@@ -201,12 +202,21 @@ export interface ReplayedWebhook {
   readonly truncated: boolean;
 }
 
-/** Delivers receipts of the last seven days again. */
+/**
+ * Delivers receipts of the last seven days again. The command line also finds an event that the log of deliveries does
+ * not have. That search reads the whole journal of the website, so people of the console cannot start it.
+ */
 export async function replayWebhook(
   { db, by }: Pick<WebhookDoor, 'db' | 'by'>,
   { id }: Pick<EndpointRecord, 'id'>,
   which: Replay,
 ): Promise<ReplayedWebhook> {
+  if (by && 'event' in which) {
+    const { event } = which;
+    const { rows } = await pageOfDeliveries(db, by, id, { event }, { limit: 1, offset: 0 });
+    if (rows[0]?.test !== false)
+      throw new Refused(`Webhook ${id} has no delivery of ${JSON.stringify(event)} to repeat.`);
+  }
   const { refused, found, queued } = await replayDeliveries(db, id, await openLedgerKey(db)(), which, by);
   if (refused === 'unknown') throw unknownWebhook(id);
   if (refused === 'disabled')

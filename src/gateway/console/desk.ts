@@ -6,12 +6,14 @@ import { RateLimit } from '../../flow/rate-limit.ts';
 import type { Administrator, ListPage, Slice } from '../../store/administration/administrator.ts';
 import { recording } from '../../store/audit/commands.ts';
 import type { Database } from '../../store/driver/postgres.ts';
+import { inTurnOf } from '../../store/driver/turns.ts';
 import { type AdministratorRecord, readAdministrator } from '../../store/sign-in/administrators.ts';
 import type { SourceTools } from './sources.ts';
 import type { WebhookTools } from './webhooks.ts';
 
+export { inTurnOf } from '../../store/driver/turns.ts';
 export type { AdministratorRecord } from '../../store/sign-in/administrators.ts';
-export { holderOfConsent, organizationOfPerson } from '../../store/sign-in/administrators.ts';
+export { holderOfConsent } from '../../store/sign-in/administrators.ts';
 
 /** What changes of webhooks and sources need besides the store. */
 export interface DeskTools {
@@ -24,7 +26,10 @@ export interface DeskTools {
 /** What the record of a change names besides the operation and the person. */
 export type DraftCall = Partial<Pick<CallReport, 'targets' | 'websiteId' | 'operationId'>>;
 
-/** With a desk, a page of the console reads and changes one organization. Every statement proves the role again. */
+/**
+ * With a desk, a page of the console reads and changes one organization. Every statement proves the role again, and
+ * takes turns as the person.
+ */
 export interface AdministratorDesk {
   readonly db: Database;
   /** Connections for long searches, so that calls of apps never wait for them. */
@@ -93,7 +98,12 @@ export function openDesks(
     if (counts) asked.failed(person.id);
     return {
       state: 'entered',
-      desk: { db, slow, tools, by: { digest, personId: person.id, tenant: person.tenant } },
+      desk: {
+        db: inTurnOf(person.id, db),
+        slow: inTurnOf(person.id, slow),
+        tools,
+        by: { digest, personId: person.id, tenant: person.tenant },
+      },
       person,
     };
   };

@@ -1,4 +1,4 @@
-import { empty, type Fragment, join, runFor, sql } from '../../core/sql.ts';
+import { empty, type Fragment, join, sql } from '../../core/sql.ts';
 import { atPrimary, mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
@@ -84,14 +84,10 @@ export async function readPage<Row extends object>(
   const total = long
     ? sql`(SELECT count(*)::integer FROM (SELECT FROM (${rows}) c LIMIT ${LIST_MAX + 1}::integer) n)`
     : sql`(count(*) OVER ())::integer`;
-  const found = await db.read<Row & { total: number }>(
-    runFor(
-      by.personId,
-      sql`WITH ${doorOf(by, empty, approvers ? mayEnter : mayConsent)}
-        SELECT r.*, ${total} AS total FROM (${rows}) r
-         ORDER BY ${order}, r.id DESC LIMIT ${limit}::integer OFFSET ${offset}::integer`,
-    ),
-  );
+  const found = await db.read<Row & { total: number }>(sql`
+    WITH ${doorOf(by, empty, approvers ? mayEnter : mayConsent)}
+    SELECT r.*, ${total} AS total FROM (${rows}) r
+     ORDER BY ${order}, r.id DESC LIMIT ${limit}::integer OFFSET ${offset}::integer`);
   return { rows: found, total: found[0]?.total ?? 0 };
 }
 

@@ -211,8 +211,8 @@ export async function claimTest(
   return row?.claim;
 }
 
-/** The receipts to send again: one by its event id, or those of a span of time, oldest first. */
-export type Replay = { readonly event: string } | { readonly since: Date; readonly until: Date | null };
+/** One receipt by its event id, or those of a span of time, oldest first. A number in `since` is seconds before now. */
+export type Replay = { readonly event: string } | { readonly since: Date | number; readonly until: Date | null };
 
 export interface Replayed {
   readonly refused: 'unknown' | 'disabled' | 'not_permitted' | null;
@@ -231,9 +231,10 @@ export async function replayDeliveries(
   by?: Administrator,
 ): Promise<Replayed> {
   const [event, since, until] = 'event' in which ? [which.event, null, null] : [null, which.since, which.until];
+  const start = typeof since === 'number' ? sql`now() - make_interval(secs => ${since})` : sql`${since}::timestamptz`;
   const [row] = await db.query<Replayed>(sql`
     ${doorAlone(by)} SELECT r.refused, coalesce(r.receipts, 0) AS found, coalesce(r.queued, 0) AS queued FROM gateway.webhook_endpoint e CROSS JOIN LATERAL gateway.replay_webhooks(
-      e.id, ${padded(eventKey)}, ${event}::text, ${since}::timestamptz, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r
+      e.id, ${padded(eventKey)}, ${event}::text, ${start}, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r
      WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}`);
   return row ?? { refused: 'unknown', found: 0, queued: 0 };
 }

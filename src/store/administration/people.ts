@@ -1,6 +1,7 @@
 import { type Fragment, sql } from '../../core/sql.ts';
 import { mayConsent, mayEnter, maySignIn } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
+import { repeated } from '../driver/repeated.ts';
 import {
   type Administrator,
   door,
@@ -168,12 +169,15 @@ async function change(
   by: Administrator | undefined,
   condition = sql`true`,
 ): Promise<PersonRecord | undefined> {
-  const [row] = await db.query<PersonRecord>(sql`
+  const statement = sql`
     WITH ${door(by)}changed AS (
       UPDATE gateway.person SET ${to}
        WHERE id = ${id} AND ${within(by, sql`person.tenant`)}
          AND ${mayChange(by, sql`person.id`, sql`person.role`)} AND ${condition} RETURNING *
-    ) ${view(sql`changed`)}`);
+    ) ${view(sql`changed`)}`;
+  // Two administrators who change each other wait for each other. PostgreSQL ends one of the two statements. A second
+  // attempt then finds what the other has changed.
+  const [row] = await repeated(() => db.query<PersonRecord>(statement), false);
   return row;
 }
 

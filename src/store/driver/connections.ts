@@ -29,7 +29,7 @@ const PREPARED = 300;
 /** How many reads of one app can wait, and how many changes, for each connection. With 4 connections, 512 of each. */
 export const WAITING = 128;
 
-/** The app name for the gateway's own statements: sign-in, webhooks, token look-ups, upkeep and the command line. */
+/** The app name for the gateway's own statements: tokens of OAuth clients, webhooks, upkeep and the command line. */
 export const OWN = '';
 
 /**
@@ -60,10 +60,10 @@ export const changesOf = (app: string): string => app + CHANGES;
  *   120,000 statements this costs 22 µs a statement.
  * - The driver's pool gives the state of a lost connection to the next connection.
  *
- * Apps share the connections. The waiting apps take turns, and the next app gets the next idle connection. An app holds
- * at most half of the connections, rounded up, and one more for its changes. The gateway's own statements take turns
- * like an app, but they can hold all connections, because each is a look-up by key. The pool of the command line serves
- * no apps.
+ * Apps share the connections. The waiting apps take turns, and the next app gets the next idle connection. A person in
+ * the console counts as an app, and so does the network that opens a page. An app holds at most half of the connections,
+ * rounded up, and one more for its changes. The gateway's own statements take turns like an app, but they can hold all
+ * connections, because each is a look-up by key. The pool of the command line serves no apps.
  */
 export class Connections {
   readonly #connect: () => postgres.Sql;

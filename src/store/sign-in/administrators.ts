@@ -9,8 +9,6 @@ import type { Person } from './sessions.ts';
 export interface AdministratorRecord extends Omit<Person, 'role'> {
   readonly role: Role;
   readonly organization: string;
-  /** The public id of the organization. */
-  readonly organization_id: string;
   /** True if the sign-in is recent enough for changes. */
   readonly fresh: boolean;
   /** How many writes wait for the person's approval. Counted to 1,000. */
@@ -45,12 +43,4 @@ export async function holderOfConsent(db: Database, consent: string): Promise<re
       JOIN gateway.credential r ON r.id = c.credential_id JOIN gateway.installation i ON i.id = r.installation_id
      WHERE c.id = ${consent}`);
   return row ? [row.credential, row.app] : [];
-}
-
-/** The public id of the organization of a person. */
-export async function organizationOfPerson(db: Database, person: string): Promise<string | undefined> {
-  const [row] = await db.query<{ id: string }>(sql`
-    SELECT o.public_id AS id FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE p.id = ${person}`);
-  return row?.id;
 }

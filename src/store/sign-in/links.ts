@@ -1,24 +1,17 @@
-import { runFor, sql } from '../../core/sql.ts';
+import { sql } from '../../core/sql.ts';
 import { atPrimary, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** Links of one person that work at the same time. A new link ends the oldest. */
 const LINKS = 5;
 
-/**
- * Stores a one-time link. Returns its end, or undefined when the console does not let the person in. Also
- * deletes links that have ended.
- */
+/** Stores a one-time link. Returns its end, or undefined when the console does not let the person in. */
 export async function insertLink(
   db: Database,
   { digest, person, seconds }: { digest: Uint8Array; person: string; seconds: number },
 ): Promise<Date | undefined> {
   const [row] = await db.query<{ until: Date }>(sql`
-    WITH lapsed AS (
-      DELETE FROM gateway.sign_in_link WHERE digest IN (
-        SELECT l.digest FROM gateway.sign_in_link l WHERE l.expires_at <= now() ORDER BY l.expires_at LIMIT 20
-           FOR UPDATE SKIP LOCKED)
-    ), oldest AS (
+    WITH oldest AS (
       DELETE FROM gateway.sign_in_link WHERE digest IN (
         SELECT l.digest FROM gateway.sign_in_link l WHERE l.person_id = ${person}
          ORDER BY l.created_at DESC OFFSET ${LINKS - 1}::integer)
@@ -30,37 +23,26 @@ export async function insertLink(
   return row?.until;
 }
 
-/**
- * Returns whom the link would sign in. Does not use the link up, because browsers fetch links ahead of a click.
- * `network` is the caller's network. When connections are busy, the networks take turns.
- */
+/** Returns whom the link would sign in. Does not use the link up, because browsers fetch links ahead of a click. */
 export async function readLink(
   db: Database,
-  { digest, network }: { digest: Uint8Array; network: string },
+  digest: Uint8Array,
 ): Promise<{ email: string; organization: string } | undefined> {
-  const [row] = await db.read<{ email: string; organization: string }>(
-    runFor(
-      network,
-      sql`SELECT p.email, o.name AS organization FROM gateway.sign_in_link l JOIN gateway.person p ON p.id = l.person_id
+  const [row] = await db.read<{ email: string; organization: string }>(sql`
+    SELECT p.email, o.name AS organization FROM gateway.sign_in_link l JOIN gateway.person p ON p.id = l.person_id
       JOIN platform.organization o ON o.tenant = p.tenant
-     WHERE l.digest = ${atPrimary(digest)} AND l.expires_at > now() AND ${mayEnter}`,
-    ),
-  );
+     WHERE l.digest = ${atPrimary(digest)} AND l.expires_at > now() AND ${mayEnter}`);
   return row;
 }
 
 /** Uses the link up and returns its person. Two uses at the same time get one answer. `works`: it has not ended. */
 export async function takeLink(
   db: Database,
-  { digest, network }: { digest: Uint8Array; network: string },
+  digest: Uint8Array,
 ): Promise<{ readonly id: string; readonly organization_id: string; readonly works: boolean } | undefined> {
-  const [row] = await db.query<{ id: string; organization_id: string; works: boolean }>(
-    runFor(
-      network,
-      sql`DELETE FROM gateway.sign_in_link l USING gateway.person p, platform.organization o
-           WHERE l.digest = ${digest} AND p.id = l.person_id AND o.tenant = p.tenant
-          RETURNING p.id, o.public_id AS organization_id, l.expires_at > now() AS works`,
-    ),
-  );
+  const [row] = await db.query<{ id: string; organization_id: string; works: boolean }>(sql`
+    DELETE FROM gateway.sign_in_link l USING gateway.person p, platform.organization o
+     WHERE l.digest = ${digest} AND p.id = l.person_id AND o.tenant = p.tenant
+    RETURNING p.id, o.public_id AS organization_id, l.expires_at > now() AS works`);
   return row;
 }

@@ -8,29 +8,28 @@ export interface Person {
   readonly tenant: string;
   readonly email: string;
   readonly role: Exclude<Role, 'operator'>;
+  /** The public id of the organization. */
+  readonly organization_id: string;
 }
 
 const SESSIONS = 20;
 
 /**
- * Makes a session that lasts `seconds`. Returns false when the person was disabled or lost the role in the meantime, or
- * when the verified password is no longer the person's password. A share lock on the person makes sure that such a
- * change comes either before the session or after it. The lists of approvers change under this lock, too.
+ * Makes a session that lasts `seconds`. Returns the public id of the person's organization. Returns undefined when the
+ * person was disabled or lost the role in the meantime, or when the verified password is no longer the person's
+ * password. A share lock on the person makes sure that such a change comes either before the session or after it. The
+ * lists of approvers change under this lock, too.
  *
  * A person has at most twenty sessions. A new session ends the oldest session.
  */
 export async function createSession(
   db: Database,
   session: { digest: Uint8Array; person: string; seconds: number; password?: string },
-): Promise<boolean> {
+): Promise<string | undefined> {
   const { digest, person, seconds, password = null } = session;
-  const rows = await db.query(sql`
-    WITH lapsed AS (
-      DELETE FROM gateway.session WHERE digest IN (
-        SELECT s.digest FROM gateway.session s WHERE s.expires_at <= now() ORDER BY s.expires_at LIMIT 2
-           FOR UPDATE SKIP LOCKED)
-    ), who AS (
-      SELECT p.id FROM gateway.person p
+  const [row] = await db.query<{ organization_id: string }>(sql`
+    WITH who AS (
+      SELECT p.id, p.tenant FROM gateway.person p
        WHERE p.id = ${person} AND ${mayEnter} AND (${password}::text IS NULL OR p.password = ${password}) FOR SHARE
     ), oldest AS (
       DELETE FROM gateway.session WHERE digest IN (
@@ -40,8 +39,8 @@ export async function createSession(
     INSERT INTO gateway.session (digest, person_id, expires_at)
     SELECT ${digest}::bytea, who.id, now() + make_interval(secs => ${seconds}::double precision) FROM who
      WHERE gateway.still_enters(who.id)
-    RETURNING person_id`);
-  return rows.length > 0;
+    RETURNING (SELECT o.public_id FROM who JOIN platform.organization o ON o.tenant = who.tenant) AS organization_id`);
+  return row?.organization_id;
 }
 
 /**
@@ -50,16 +49,23 @@ export async function createSession(
  */
 export async function personOf(db: Database, digest: Uint8Array): Promise<Person | undefined> {
   const [row] = await db.read<Person>(sql`
-    SELECT p.id, p.tenant, p.email, p.role FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+    SELECT p.id, p.tenant, p.email, p.role, o.public_id AS organization_id
+      FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
+      JOIN platform.organization o ON o.tenant = p.tenant
      WHERE s.digest = ${atPrimary(digest)} AND s.expires_at > now() AND ${mayConsent}`);
   return row;
 }
 
-/** Ends a session. Returns the id of its person, or undefined when there was no session. */
-export async function endSession(db: Database, digest: Uint8Array): Promise<string | undefined> {
-  const [row] = await db.query<{ person: string }>(sql`
-    DELETE FROM gateway.session WHERE digest = ${digest} RETURNING person_id AS person`);
-  return row?.person;
+/** Ends a session. Returns the ids of its person and organization, or undefined when there was no session. */
+export async function endSession(
+  db: Database,
+  digest: Uint8Array,
+): Promise<{ readonly person: string; readonly organization_id: string } | undefined> {
+  const [row] = await db.query<{ person: string; organization_id: string }>(sql`
+    DELETE FROM gateway.session s USING gateway.person p, platform.organization o
+     WHERE s.digest = ${digest} AND p.id = s.person_id AND o.tenant = p.tenant
+    RETURNING p.id AS person, o.public_id AS organization_id`);
+  return row;
 }
 
 export interface SignInLimits {

@@ -48,7 +48,7 @@ const doorAsked = (visit: Visit): OwnDoor => doorTo(new ListQuery(visit.query).t
  */
 async function showLink(visit: Visit): Promise<void> {
   const link = new ListQuery(visit.query).text('link') ?? '';
-  const holder = await holderOfLink(visit.services.db, { link, source: visit.wire.source });
+  const holder = await holderOfLink(visit.services.db, link);
   if (!holder) return showLinkEnded(visit);
   visit.page(200, linkPage({ ...holder, action: `${LINK_PATH}/use`, link }));
 }
@@ -58,16 +58,13 @@ async function useLink(visit: Visit): Promise<void> {
   const form = await visit.form();
   requireSameOrigin(visit.wire, visit.services.baseUrl);
   requireFields(form, ['link']);
-  const signedIn = await signInByLink(visit.services.db, {
-    link: form?.get('link')?.[0] ?? '',
-    source: visit.wire.source,
-  });
+  const signedIn = await signInByLink(visit.services.db, form?.get('link')?.[0] ?? '');
   if ('ended' in signedIn) {
     tellRefused(visit, signedIn.ended, 'credentials');
     return showLinkEnded(visit);
   }
   visit.record.audit = { person: signedIn.person, by: 'link' };
-  await tellPassed(visit, signedIn.person);
+  tellPassed(visit, signedIn);
   visit.redirect('/console', {
     'Set-Cookie': sessionCookie(visit.services.baseUrl, signedIn.session, SESSION_SECONDS),
   });

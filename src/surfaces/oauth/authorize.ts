@@ -39,7 +39,7 @@ export function receiveConsent(visit: OAuthVisit): Promise<void> {
       return;
     }
     const code = await approve(context);
-    await tellAnswer(visit, context.the('person').id, context.the('consent'));
+    await tellAnswer(visit, context.the('person'), context.the('consent'));
     visit.redirect(callback(context, { code }));
   });
 }
@@ -120,7 +120,7 @@ async function refuse(visit: OAuthVisit, context: OAuthContext, error: unknown):
   }
   const refusal = visit.refusal(error);
   const person = context.known('person');
-  if (refusal.code === 'access_denied' && person) await tellAnswer(visit, person.id, undefined);
+  if (refusal.code === 'access_denied' && person) await tellAnswer(visit, person, undefined);
   // A request with an unknown client or an unknown redirect URI gets an audit entry, even if the request only asks
   // for a page.
   if (context.known('redirectUri') === undefined && refusal.code === 'invalid_request')

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
+import { compile, type Fragment } from '../../../src/core/sql.ts';
+import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
+import type { Answer } from '../../support/answer.ts';
 import { addRival, RIVAL, signedInAs } from '../../support/console/console.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { eventually } from '../../support/eventually.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import {
@@ -20,8 +24,24 @@ import {
 /** E6: the books have the ways in and out of people, whether they succeed or fail. */
 let gateway: TestGateway;
 let organization: string;
+/** A page gets no answer from the store after this statement. */
+let last: RegExp | undefined;
+let away = false;
+const ending = (own: TestDatabase): TestDatabase => {
+  const { db } = own;
+  const run =
+    (how: 'query' | 'read') =>
+    async <Row extends object>(statement: Fragment): Promise<Row[]> => {
+      if (away && statement.app === '127.0.0.1') throw new StoreUnreachable('zqx7 away');
+      const rows = await db[how]<Row>(statement);
+      away ||= last?.test(compile(statement).text) === true;
+      return rows;
+    };
+  return { ...own, db: { ...db, query: run('query'), read: run('read') } };
+};
 beforeAll(async () => {
-  gateway = await openTestGateway('demo', undefined, undefined, {}, undefined, undefined, true);
+  const database = ending(await freshDatabase('demo'));
+  gateway = await openTestGateway('demo', database, undefined, {}, undefined, undefined, true);
   await addRival(gateway);
   const [row] = await gateway.database.sql<{ id: string }[]>`
     SELECT public_id AS id FROM platform.organization WHERE tenant = 1`;
@@ -99,6 +119,40 @@ it('a consent that a person gives, and one that the person denies', async () => 
     { ...about, outcome: 'ok', targets: [given?.['id'], client.credential, client.app] },
     { ...about, outcome: 'access_denied', targets: [] },
   ]);
+});
+
+it('E6 a way in or out is told also if the store is away right after it', async () => {
+  const { id, email } = await newPerson(gateway);
+  const client = await newClient(gateway);
+  const query = formOf(request(client, pkce()));
+  const cookie = await signedIn(gateway, query, email);
+  const made = await makeSignInLink(gateway.database.db, { person: id, baseUrl: BASE_URL });
+  const link = new URL(made?.url ?? '').searchParams.get('link') ?? '';
+  await eventually(async () => expect(await told(id)).toHaveLength(1));
+  const ways: [RegExp, () => Promise<Answer>, string][] = [
+    [/INSERT INTO gateway\.sign_in_place/, () => enter(email), 'console_sign_in'],
+    [/INSERT INTO gateway\.session/, () => post(gateway, '/console/enter/use', { link }, SAME), 'console_link'],
+    [/INSERT INTO gateway\.consent/, () => decide(gateway, query, cookie), 'oauth_consent'],
+    [
+      /DELETE FROM gateway\.session s/,
+      () => post(gateway, '/console/sign-out', {}, { ...SAME, cookie }),
+      'console_sign_out',
+    ],
+  ];
+  for (const [statement, way] of ways) {
+    last = statement;
+    expect((await way()).status, String(statement)).toBe(303);
+    expect(away, String(statement)).toBe(true);
+    [last, away] = [undefined, false];
+  }
+  await eventually(async () => expect(await told(id)).toHaveLength(5));
+  const [consent] = await gateway.database.sql`SELECT id FROM gateway.consent WHERE person_id = ${id}`;
+  expect((await told(id)).slice(1)).toEqual(
+    ways.map(([, , operation]) => ({
+      ...{ operation, outcome: 'ok', status: 303, person_id: id, ...same() },
+      targets: operation === 'oauth_consent' ? [consent?.['id']] : [],
+    })),
+  );
 });
 
 it('a form of another site in the session of a person', async () => {

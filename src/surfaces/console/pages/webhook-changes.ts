@@ -142,15 +142,15 @@ const OVERLAPS: ReadonlyMap<string, number> = new Map([
   ['0s', 0],
 ]);
 const SPANS: ReadonlyMap<string, number> = new Map([
-  ['1h', 3_600_000],
-  ['24h', 86_400_000],
-  ['7d', 604_800_000],
+  ['1h', 3_600],
+  ['24h', 86_400],
+  ['7d', 604_800],
 ]);
 
 function replayOf(form: Parameters): Replay {
   const event = single(form, 'event');
   if (event !== undefined) return { event };
-  return { since: new Date(Date.now() - (SPANS.get(single(form, 'since') ?? '') ?? 3_600_000)), until: null };
+  return { since: SPANS.get(single(form, 'since') ?? '') ?? 3_600, until: null };
 }
 
 export const webhookChangePages: readonly ConsolePage[] = [newPage, editPage];

@@ -116,7 +116,7 @@ export async function finishIdentity(
   const signedIn = await signInWith(db, { tenant, ...identity, approvers });
   if ('refused' in signedIn) return refuse(visit, UNKNOWN, page);
   visit.record.audit = { person: signedIn.person };
-  if (!signedIn.chooses) await tellPassed(visit, signedIn.person);
+  if (!('chooses' in signedIn)) tellPassed(visit, signedIn);
   const onward = page ?? `/oauth/authorize?${kept.query}`;
   const session = sessionCookie(baseUrl, signedIn.session, SESSION_SECONDS);
   visit.redirect(baseUrl + onward, { 'Set-Cookie': [session, forget] });

@@ -3,6 +3,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { packageRoot } from '../../../config/package.ts';
 import type { Surface } from '../../../core/calls.ts';
 import { Failure } from '../../../core/failures.ts';
+import { networkOf } from '../../../flow/network.ts';
+import { inTurnOf } from '../../../gateway/console/desk.ts';
 import type { ClientAddress } from '../client-address.ts';
 import type { RequestContext, RequestHandler, RequestRecord } from '../records.ts';
 import { send, sendProblem } from '../reply.ts';
@@ -33,14 +35,19 @@ export const textRoute = (operation: string, type: string, body: string): Route 
 export const styleRoute = (path: string): Route =>
   textRoute('oauth_style', 'text/css', readFileSync(new URL(`src/surfaces/${path}`, packageRoot), 'utf8'));
 
-/** Makes the routes of pages. Each request for a page becomes a visit. */
+/**
+ * Makes the routes of pages. Each request for a page becomes a visit. Anybody can make up a session or a form, so the
+ * statements of a visit take turns as its network.
+ */
 export const pageRoutes =
   <S extends PageServices>(services: S) =>
   (method: Route['method'], operation: string, show: (visit: Visit<S>) => Promise<void> | void): Route => ({
     method,
     operation,
-    answer: (request, response, { requestId, record }, wire) =>
-      show(new Visit(request, response, wire, services, requestId, record)),
+    answer: (request, response, { requestId, record }, wire) => {
+      const own = { ...services, db: inTurnOf(networkOf(wire.source), services.db) };
+      return show(new Visit(request, response, wire, own, requestId, record));
+    },
   });
 
 /** Answers the requests whose path has a route. Every other path belongs to another handler. */

@@ -36,10 +36,10 @@ export async function tryToSignIn(
   const [email = ''] = form?.get('email') ?? [];
   const [password = ''] = form?.get('password') ?? [];
   const { services, wire } = visit;
-  const enter = async ({ session, person, chooses }: Extract<SignedIn, { session: string }>): Promise<void> => {
-    visit.record.audit = { person };
-    if (!chooses) await tellPassed(visit, person);
-    visit.redirect(onward, { 'Set-Cookie': sessionCookie(services.baseUrl, session, SESSION_SECONDS) });
+  const enter = (signedIn: Extract<SignedIn, { session: string }>): void => {
+    visit.record.audit = { person: signedIn.person };
+    if (!('chooses' in signedIn)) tellPassed(visit, signedIn);
+    visit.redirect(onward, { 'Set-Cookie': sessionCookie(services.baseUrl, signedIn.session, SESSION_SECONDS) });
   };
   const [token] = form?.get('choose') ?? [];
   if (token !== undefined) {
@@ -78,11 +78,11 @@ export async function tryToSignIn(
 /** Ends the session of the browser, and redirects the browser to `onward`. */
 export async function leave(visit: Visit, onward: string): Promise<void> {
   const { session } = visit.wire;
-  const person = session === undefined ? undefined : await signOut(visit.services.db, session);
-  if (person === undefined) visit.record.does = undefined;
+  const ended = session === undefined ? undefined : await signOut(visit.services.db, session);
+  if (ended === undefined) visit.record.does = undefined;
   else {
-    visit.record.audit = { person };
-    await tellPassed(visit, person);
+    visit.record.audit = { person: ended.person };
+    tellPassed(visit, ended);
   }
   visit.redirect(onward, { 'Set-Cookie': clearedSession(visit.services.baseUrl) });
 }

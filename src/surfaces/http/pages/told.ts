@@ -1,7 +1,7 @@
-import { type NamedAs, type NamedPerson, peopleNamed } from '../../../auth/sign-in.ts';
+import { type NamedAs, type NamedPerson, type OpenedSession, peopleNamed } from '../../../auth/sign-in.ts';
 import { networkOf } from '../../../flow/network.ts';
 import { RateLimit } from '../../../flow/rate-limit.ts';
-import { holderOfConsent, organizationOfPerson } from '../../../gateway/console/desk.ts';
+import { holderOfConsent } from '../../../gateway/console/desk.ts';
 import { exchangeOf } from '../exchange.ts';
 import type { Visit } from './visit.ts';
 
@@ -12,23 +12,22 @@ const LOCKS = {
 };
 
 /** Appends a record of a way in or out to the books of the person's organization. */
-export async function tellPassed(visit: Visit, personId: string): Promise<void> {
-  // The person is signed in already, and a one-time link is used up. So a store that fails now only costs the record.
-  const organizationId = await organizationOfPerson(visit.services.db, personId).catch(() => undefined);
-  if (organizationId === undefined) return;
-  tell(visit, { organizationId, personId }, [], 'ok');
-}
+export const tellPassed = (
+  visit: Visit,
+  { person: personId, organization_id: organizationId }: Pick<OpenedSession, 'person' | 'organization_id'>,
+): void => tell(visit, { organizationId, personId }, [], 'ok');
 
 /**
  * Appends a record of a person's answer on the consent page to the books. It names the consent, the credential and the
  * app that have access from now on. Without a consent, the person has denied.
  */
-export async function tellAnswer(visit: Visit, personId: string, consent: string | undefined): Promise<void> {
-  const { db } = visit.services;
-  // The consent is given already, so a store that fails now only costs the record.
-  const organizationId = await organizationOfPerson(db, personId).catch(() => undefined);
-  if (organizationId === undefined) return;
-  const holder = consent === undefined ? [] : await holderOfConsent(db, consent).catch(() => []);
+export async function tellAnswer(
+  visit: Visit,
+  { id: personId, organization_id: organizationId }: NamedPerson,
+  consent: string | undefined,
+): Promise<void> {
+  // The consent is given already. If the store fails now, the record names the consent alone.
+  const holder = consent === undefined ? [] : await holderOfConsent(visit.services.db, consent).catch(() => []);
   const targets = consent === undefined ? [] : [consent, ...holder];
   tell(visit, { organizationId, personId }, targets, consent === undefined ? 'access_denied' : 'ok');
 }
