@@ -74,7 +74,7 @@ const throttled = (retryAfter: number): Refusal => ({
   retryAfter,
 });
 /** `tenant` is the organization of the app that asks, and `page` the gateway's own page. */
-const unknown = (tenant: string | null, page: string | undefined): Refusal => {
+const unknownHere = (tenant: string | null, page: string | undefined): Refusal => {
   const who = page !== undefined && isConsolePage(page) ? 'owner, admin or approver' : 'owner or admin';
   return {
     code: 'identity_unknown',
@@ -161,7 +161,7 @@ export async function finishIdentity(visit: Visit, { provider, callbacks, tenant
   const approvers = page !== undefined && isConsolePage(page);
   const signedIn = await signInWith(db, { tenant, ...identity, approvers });
   if ('refused' in signedIn) {
-    return refuse(visit, 'to' in signedIn ? moved(signedIn.to, baseUrl) : unknown(tenant, page), page);
+    return refuse(visit, 'to' in signedIn ? moved(signedIn.to, baseUrl) : unknownHere(tenant, page), page);
   }
   visit.record.audit = { person: signedIn.person };
   if (!signedIn.chooses) await tellPassed(visit, signedIn.person);
