@@ -7,6 +7,7 @@ export interface Membership {
   /** Id of the person's record in this organization. */
   readonly person: string;
   readonly organization: string;
+  readonly organization_id: string;
 }
 
 /** Returns the memberships with these digests, oldest record first. Leaves out people whom the console no longer lets in. */
@@ -15,7 +16,7 @@ export const readMemberships = (
   digests: readonly Uint8Array[],
 ): Promise<(Membership & { readonly digest: Uint8Array })[]> =>
   db.read(sql`
-    SELECT s.digest, p.id AS person, o.name AS organization
+    SELECT s.digest, p.id AS person, o.name AS organization, o.public_id AS organization_id
       FROM gateway.session s JOIN gateway.person p ON p.id = s.person_id
       JOIN platform.organization o ON o.tenant = p.tenant
      WHERE s.digest = ANY (${atPrimary(sql`${digests.map(hex)}::bytea[]`)}::bytea[]) AND s.expires_at > now() AND ${mayEnter}

@@ -33,10 +33,7 @@ import { ACTS, PAGES } from './pages.ts';
 import { personCommand } from './parts.ts';
 import { ListQuery } from './query.ts';
 
-const { showProblem, showRefusal } = problems({
-  advice: CONSOLE.advice,
-  away: 'The gateway could not reach its store.',
-});
+const { showProblem, showRefusal } = problems(CONSOLE.advice);
 
 interface Enter extends Pick<Asked, 'registry'> {
   /** Undefined in tests without audit records. */
