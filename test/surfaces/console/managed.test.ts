@@ -197,6 +197,10 @@ describe('webhooks', () => {
     expect(again.headers.location).toContain('done=webhook_replayed');
     const { text } = await page(`/console/webhooks/${managed.webhook}?status=pending`);
     expect(text.match(/class="name"/g)?.length).toBeGreaterThan(3);
+    const all = (await page(`/console/webhooks/${managed.webhook}`)).text;
+    const again25 = all.match(/aria-label="Send [a-z.]+ evt_[0-9a-f]{12} again">Send again</g) ?? [];
+    expect(again25.length).toBeGreaterThan(0);
+    expect(new Set(again25).size).toBe(again25.length);
     const none = await act('webhook_replay', { since: '', event: `evt_${'0'.repeat(64)}` });
     expect([none.status, words(none).includes('The website has no receipt')]).toEqual([400, true]);
     await act('webhook_disable');

@@ -309,6 +309,8 @@ describe('what the pages say', () => {
     expect(page).toContain('after 14 minutes');
     expect(page).not.toMatch(/\b(?:8 hours|15 minutes)/);
     expect(page).toContain('<code>gateway consent revoke</code>');
+    expect(page).toContain('You, and every owner or admin, can end the access in the console under Consents.');
+    expect(page).toContain('If you did not come from there, close this page.');
     expect(page).not.toContain('limited to some channels');
     expect(consentPage({ ...consent, restricted: true })).toContain('limited to some channels');
   });
