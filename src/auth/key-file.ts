@@ -50,8 +50,8 @@ export async function openGivenKeys(config: KeySettings & { readonly dataDirGive
   return openKeys(config);
 }
 
-const unusable = (what: string, cause: unknown): ConfigError =>
-  new ConfigError(`GATEWAY_DATA_DIR must be a folder ${what}. Alternatively, give the keys in GATEWAY_KEYS.`, { cause });
+const unusable = (folder: string, cause: unknown): ConfigError =>
+  new ConfigError(`GATEWAY_DATA_DIR must be ${folder}. Alternatively, give the keys in GATEWAY_KEYS.`, { cause });
 
 /** Creates the key file atomically. If two processes start at once, both use the file of the first one. */
 async function made(dataDir: string, path: string): Promise<string> {
@@ -60,11 +60,11 @@ async function made(dataDir: string, path: string): Promise<string> {
     makeFolder(dataDir);
     await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (cause) {
-    throw unusable('that this user may write', cause);
+    throw unusable('a folder that this user may write', cause);
   }
   await link(draft, path)
     .catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw unusable('on a file system with hard links', error);
+      if (error.code !== 'EEXIST') throw unusable('a folder on a file system with hard links', error);
     })
     .finally(() => unlink(draft));
   return readFile(path, 'utf8');

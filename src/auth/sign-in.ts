@@ -89,7 +89,7 @@ export async function signIn(
   const until = patience();
   let named: readonly NamedPerson[] = [];
   let wrong = false;
-  const open = async (): Promise<Opened> => {
+  const open = async (): Promise<SignInDone> => {
     const candidates = await findCandidates(db, { tenant, email, organization, most, approvers });
     named = candidates;
     const right: typeof candidates = [];
@@ -184,7 +184,7 @@ export async function signOut(db: Database, session: string): Promise<string | u
 
 export type Session = Extract<SignedIn, { session: string }>;
 
-type Opened = Session | Extract<SignedIn, { refused: 'organization_moved' }> | undefined;
+type SignInDone = Session | Extract<SignedIn, { refused: 'organization_moved' }> | undefined;
 
 /**
  * Opens the session of the only person. For several people, opens the choice among their organizations. An organization
@@ -193,7 +193,7 @@ type Opened = Session | Extract<SignedIn, { refused: 'organization_moved' }> | u
 async function openFor(
   db: Database,
   people: readonly { readonly id: string; readonly password?: string; readonly moved_to?: string | null }[],
-): Promise<Opened> {
+): Promise<SignInDone> {
   const here = people.filter(({ moved_to }) => moved_to == null);
   const [first] = here;
   if (first && here.length > 1) return { session: await openMemberships(db, here), person: first.id, chooses: true };

@@ -116,7 +116,7 @@ it('RL-04 a write that was done is never answered 429 for its size: its receipt 
   }
 });
 
-it('a page that a network cannot get while it leaves answers unread is said to be away, not to be a wrong request', async () => {
+it('a page that a network cannot get while it leaves answers unread is away, and its request is not wrong', async () => {
   const client = await newClient(gateway, { scopes: SCOPES });
   const query = formOf(request(client, pkce(), { scope: SCOPES.join(' ') }));
   const cookie = await signedIn(gateway, query, (await newPerson(gateway)).email);

@@ -128,8 +128,8 @@ export async function endConsents(db: Database): Promise<number> {
 }
 
 /**
- * Ends a consent and its tokens at once. Does not change one that was revoked, or whose time is over. Undefined if there
- * is none.
+ * Ends a consent and its tokens at once. Does not change one that was revoked, or whose time is over. Undefined if
+ * there is none.
  */
 export async function revokeConsent(db: Database, id: string, by?: Administrator): Promise<ConsentRecord | undefined> {
   const [row] = await db.query<ConsentRecord>(sql`

@@ -113,8 +113,8 @@ interface NewTokens {
 }
 
 /**
- * Exchanges an authorization code. A `redirectUri` of null is not compared. Returns undefined when the client's proof no
- * longer holds.
+ * Exchanges an authorization code. A `redirectUri` of null is not compared. Returns undefined when the client's proof
+ * no longer holds.
  */
 export function redeemCode(
   db: Database,

@@ -211,7 +211,7 @@ describe('a client that nobody registered', () => {
     ]);
   });
 
-  it('says of each permission what it needs beside itself: a read shows less without it, a write is refused', async () => {
+  it('says of each permission which ticks it needs: a read shows less without them, a write is refused', async () => {
     const query = formOf(hostedRequest(client, pkce()));
     const { text } = await authorize(query, await signedIn(gateway, query, person.email));
     const said = new Map<string, number>();

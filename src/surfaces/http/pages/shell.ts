@@ -48,7 +48,7 @@ export function hostOf(host: string): Html {
 export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** The names of the interfaces. */
-export const INTERFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' } as const satisfies Readonly<Record<Resource, string>>;
+export const INTERFACES: Readonly<Record<Resource, string>> = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' };
 
 interface PageContents {
   readonly title: string;

@@ -146,8 +146,8 @@ access to data of one of them. The app gets nothing before you approve on the ne
     organizations.length < MEMBERSHIPS_MAX
       ? undefined
       : html`
-<p class="small">This page has ${MEMBERSHIPS_MAX} organizations at most. If yours is missing, sign out. Then sign in with a password, and name
-the organization.</p>`
+<p class="small">This page has ${MEMBERSHIPS_MAX} organizations at most. If yours is missing, sign out. Then sign in
+with a password, and name the organization.</p>`
   }
 <form method="post" action="${signOut}"><p><button class="plain" type="submit">Sign out</button></p></form>`;
   return shell({ title: 'Choose an organization', kind: 'narrow', body });

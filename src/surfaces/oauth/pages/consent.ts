@@ -227,9 +227,9 @@ const decision = (view: ConsentView): Html => html`
   <ul>
     <li>After either choice you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
     <li>${ends(view)}</li>
-    <li>The access can end sooner. You, and every owner or admin, can end the access in the console under Consents. The operator
-    of this gateway can end it with <code>gateway consent revoke</code>, and the app can give it back. The access also ends when
-    the app’s credential ends, and when you stop being an owner or admin.</li>
+    <li>The access can end sooner. You, and every owner or admin, can end the access in the console under Consents. The
+    operator of this gateway can end it with <code>gateway consent revoke</code>, and the app can give it back. The access
+    also ends when the app’s credential ends, and when you stop being an owner or admin.</li>
   </ul>
 </section>`;
 
