@@ -247,7 +247,13 @@ describe('a person signs in at the identity provider', () => {
     await database.sql`INSERT INTO platform.organization (tenant, external_id, name)
       SELECT n, 'twin-' || n, 'Twin' FROM generate_series(101, 120) AS n`;
     const join = (tenant: number): Promise<unknown> =>
-      insertPerson(database.db, { id: newId('prs'), tenant: `${tenant}`, email: ADA.email, role: 'admin', password: null });
+      insertPerson(database.db, {
+        id: newId('prs'),
+        tenant: `${tenant}`,
+        email: ADA.email,
+        role: 'admin',
+        password: null,
+      });
     const choice = async (): Promise<{ ids: number; buttons: number; told: boolean }> => {
       const { text } = await newBrowser().go(`${HTTP}/console/identity`);
       const ids = new Set(text.match(/org_[0-9a-f]{32}/g)).size;
