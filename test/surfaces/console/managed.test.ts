@@ -197,10 +197,6 @@ describe('webhooks', () => {
     expect(again.headers.location).toContain('done=webhook_replayed');
     const { text } = await page(`/console/webhooks/${managed.webhook}?status=pending`);
     expect(text.match(/class="name"/g)?.length).toBeGreaterThan(3);
-    const all = (await page(`/console/webhooks/${managed.webhook}`)).text;
-    const again25 = all.match(/aria-label="Send [a-z.]+ evt_[0-9a-f]{12} again">Send again</g) ?? [];
-    expect(again25.length).toBeGreaterThan(0);
-    expect(new Set(again25).size).toBe(again25.length);
     const none = await act('webhook_replay', { since: '', event: `evt_${'0'.repeat(64)}` });
     expect([none.status, words(none).includes('The website has no receipt')]).toEqual([400, true]);
     await act('webhook_disable');
@@ -367,7 +363,10 @@ describe('sources', () => {
       SELECT ${managed.webhook}, 'evt_' || md5(n::text) || md5(n::text), 1, 1, n, 'conversation.changed', now(), now(),
         1, now(), now(), 'delivered', 200, now() FROM generate_series(1, 10001) n`;
     const webhook = `/console/webhooks/${managed.webhook}`;
-    expect(words(await page(webhook))).toContain('1–25 of more than 10,000 deliveries');
+    const first = await page(webhook);
+    expect(words(first)).toContain('1–25 of more than 10,000 deliveries');
+    const labels = first.text.match(/aria-label="Send conversation.changed evt_[0-9a-f]{12} again">Send again</g);
+    expect(new Set(labels).size).toBe(25);
     expect(words(await page(`${webhook}?page=400`))).toContain('deliveries. Use the filters to see older ones.');
     // The command line still counts everything.
     expect((await readSources(gateway.database.db, managed.source))[0]?.rejects).toBe(10_001);
