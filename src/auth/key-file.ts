@@ -50,6 +50,9 @@ export async function openGivenKeys(config: KeySettings & { readonly dataDirGive
   return openKeys(config);
 }
 
+const unusable = (folder: string, cause: unknown): ConfigError =>
+  new ConfigError(`GATEWAY_DATA_DIR must be ${folder}. Alternatively, give the keys in GATEWAY_KEYS.`, { cause });
+
 /** Creates the key file atomically. If two processes start at once, both use the file of the first one. */
 async function made(dataDir: string, path: string): Promise<string> {
   const draft = `${path}.${randomBytes(6).toString('hex')}`;
@@ -57,16 +60,12 @@ async function made(dataDir: string, path: string): Promise<string> {
     makeFolder(dataDir);
     await writeFile(draft, `1:${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
   } catch (cause) {
-    throw new ConfigError(
-      'GATEWAY_DATA_DIR must be a folder that this user may write. Alternatively, give the keys in GATEWAY_KEYS.',
-      {
-        cause,
-      },
-    );
+    throw unusable('a folder that this user may write', cause);
   }
-  await link(draft, path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
-  await unlink(draft);
+  await link(draft, path)
+    .catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw unusable('a folder on a file system with hard links', error);
+    })
+    .finally(() => unlink(draft));
   return readFile(path, 'utf8');
 }

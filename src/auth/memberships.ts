@@ -11,12 +11,13 @@ import { digestOf, newSecret, sameSecret, wellFormed } from './tokens.ts';
  *
  * This is the largest number of organizations among which a person can choose.
  */
-const MEMBERSHIPS_MAX = 20;
+export const MEMBERSHIPS_MAX = 20;
 /** Seconds in which the person must choose. */
 const CHOICE_SECONDS = 600;
 
 /** An organization on the page where a person chooses. `token` is what the button sends. */
 export interface Organization {
+  readonly id: string;
   readonly name: string;
   readonly token: string;
 }
@@ -49,7 +50,9 @@ export async function openMemberships(
 export async function organizationsOf(db: Database, secret: string | undefined): Promise<Organization[]> {
   if (secret === undefined || !wellFormed(secret)) return [];
   const memberships = await readMemberships(db, digestsOf(secret));
-  return memberships.map(({ person, organization }) => ({ name: organization, token: tokenOf(secret, person) }));
+  return memberships.map(({ person, organization: name, organization_id: id }) => {
+    return { id, name, token: tokenOf(secret, person) };
+  });
 }
 
 /** Opens the session of the chosen organization. Returns `undefined` if the choice has ended, or the token is wrong. */

@@ -44,7 +44,7 @@ export type SignedIn =
   | Session
   | { readonly refused: 'credentials' }
   | { readonly refused: 'throttled'; readonly retryAfter: number }
-  /** The password is right, but the organization lives in another cell. `to` is the base URL there. */
+  /** The person is proved, but the organization lives in another cell. `to` is the base URL there. */
   | { readonly refused: 'organization_moved'; readonly to: string };
 
 /** An owner or admin with the e-mail address of a failed sign-in. */
@@ -102,7 +102,7 @@ export async function signIn(
   const until = patience();
   let named: readonly NamedPerson[] = [];
   let wrong = false;
-  const open = async (): Promise<Session | { readonly movedTo: string } | undefined> => {
+  const open = async (): Promise<SignInDone> => {
     const candidates = await candidatesOf(db, attempt);
     named = candidates;
     const right: typeof candidates = [];
@@ -113,12 +113,7 @@ export async function signIn(
       if (candidate && matches) right.push(candidate);
       wrong = right.length === 0;
     }
-    const opened = await openFor(
-      db,
-      right.filter(({ moved_to }) => moved_to === null),
-    );
-    const movedTo = right.find(({ moved_to }) => moved_to !== null)?.moved_to ?? undefined;
-    return opened ?? (movedTo === undefined ? undefined : { movedTo });
+    return openFor(db, right);
   };
   const session = await open().catch((error: unknown) => {
     if (!wrong) return withdraw(db, recorded, error);
@@ -129,9 +124,9 @@ export async function signIn(
     attempt.refused?.(named);
     return { refused: 'credentials' };
   }
-  if ('movedTo' in session) {
+  if ('refused' in session) {
     await forgetAttempt(db, recorded);
-    return { refused: 'organization_moved', to: session.movedTo };
+    return session;
   }
   // A person with the password of one organization must not guess the password of another organization without limit.
   await rememberSignIn(db, recorded, { forgetFailures: tenant !== null });
@@ -172,10 +167,11 @@ export interface Identity {
 export async function signInWith(
   db: Database,
   { tenant, subject, email, approvers = false }: Identity & { tenant: string | null; approvers?: boolean },
-): Promise<Session | { refused: 'credentials' }> {
-  const known = await findBySubject(db, { tenant, subject, approvers });
-  const unbound = email !== undefined && (tenant === null || known.length === 0);
-  const bound = unbound ? await bindSubject(db, { tenant, subject, email: emailOf(email), approvers }) : [];
+): Promise<Exclude<SignedIn, { refused: 'throttled' }>> {
+  const verified = email === undefined ? null : emailOf(email);
+  const known = await findBySubject(db, { tenant, subject, email: verified, approvers });
+  const unbound = verified !== null && (tenant === null || known.length === 0);
+  const bound = unbound ? await bindSubject(db, { tenant, subject, email: verified, approvers }) : [];
   return (await openFor(db, [...known, ...bound])) ?? { refused: 'credentials' };
 }
 
@@ -193,15 +189,22 @@ export async function signOut(
   return endSession(db, digestOf(session));
 }
 
-/** Opens the session of the only person. For several people, opens the choice among their organizations. */
+type SignInDone = Session | Extract<SignedIn, { refused: 'organization_moved' }> | undefined;
+
+/**
+ * Opens the session of the only person. For several people, opens the choice among their organizations. An organization
+ * that has moved to another cell counts only if there is no other. `moved_to` is its base URL there.
+ */
 async function openFor(
   db: Database,
-  people: readonly { readonly id: string; readonly password?: string }[],
-): Promise<Session | undefined> {
-  const [first] = people;
-  if (first && people.length > 1)
-    return { session: await openMemberships(db, people), person: first.id, chooses: true };
-  return first && openSession(db, first.id, first.password);
+  people: readonly { readonly id: string; readonly password?: string; readonly moved_to?: string | null }[],
+): Promise<SignInDone> {
+  const here = people.filter(({ moved_to }) => moved_to == null);
+  const [first] = here;
+  if (first && here.length > 1) return { session: await openMemberships(db, here), person: first.id, chooses: true };
+  const opened = first && (await openSession(db, first.id, first.password));
+  const to = people.find(({ moved_to }) => moved_to != null)?.moved_to;
+  return opened ?? (to == null ? undefined : { refused: 'organization_moved', to });
 }
 
 export async function openSession(db: Database, person: string, password?: string): Promise<OpenedSession | undefined> {

@@ -45,7 +45,8 @@ function revokeCommand(group: Command, register: RunAction): void {
     await confirm(command, `Revoke ${plain(id)}? The tokens of the consent end at once and for ever.`);
     const revoked = await revokeConsent(db, id);
     if (!revoked) throw new Refused(`There is no consent ${JSON.stringify(plain(id))}.`);
-    out.result(document(revoked), `Consent ${revoked.id} is revoked.`);
+    const state = revoked.state === 'revoked' ? 'is revoked' : 'had already ended';
+    out.result(document(revoked), `Consent ${revoked.id} ${state}.`);
   });
 }
 

@@ -193,6 +193,8 @@ describe('a person signs in at the identity provider', () => {
     await database.sql`UPDATE gateway.person SET role = 'operator'`;
     const refused = await newBrowser().go(`${HTTP}/c/cnv_1_1_11/identity`);
     expect([refused.status, refused.text.includes('No record was shown.')]).toEqual([403, true]);
+    expect(refused.text).toContain('<h1>You cannot see this page</h1>');
+    expect(refused.text).toContain('you are not an owner or admin of any organization.');
     expect((await newBrowser().go(`${HTTP}/c/cnv_1_1_x/identity`)).status).toBe(404);
   });
 
@@ -206,6 +208,61 @@ describe('a person signs in at the identity provider', () => {
     await database.sql`UPDATE gateway.person SET role = 'operator'`;
     const refused = await newBrowser().go(`${HTTP}/console/identity?to=https://evil.example`);
     expect([refused.status, refused.text.includes('Nothing was changed.')]).toEqual([403, true]);
+    expect(refused.text).toContain('<h1>You cannot see this page</h1>');
+    expect(refused.text).toContain('you are not an owner, admin or approver of any organization.');
+    const app = await newBrowser().go(`${HTTP}/oauth/identity?${query({ resource: HTTP })}`);
+    expect([app.status, app.text.includes('<h1>You cannot approve this request</h1>')]).toEqual([403, true]);
+    expect(app.text).toContain('you are not an owner or admin of this organization.');
+  });
+
+  it('and, if the organization has moved, reads its new address, known to the gateway already or not', async () => {
+    const move = (to: string | null): Promise<unknown> =>
+      database.sql`UPDATE platform.organization SET moved_to = ${to} WHERE tenant = 1`;
+    const come = () => newBrowser().go(`${HTTP}/console/identity`);
+    const bind = (to: string | null): Promise<unknown> => database.sql`UPDATE gateway.person SET subject = ${to}`;
+    try {
+      for (const subject of [null, `${provider.issuer} ada-1`]) {
+        await bind(subject);
+        await move('https://b.example');
+        const page = await come();
+        expect([page.status, page.text.includes('Sign in at https://b.example.')], `${subject}`).toEqual([421, true]);
+        await move(HTTP);
+        const soon = await come();
+        expect([soon.status, soon.headers['retry-after']], `${subject}`).toEqual([503, '60']);
+        expect(soon.text).toContain('Your organization is moving to this address');
+        expect(await subjects()).toEqual([subject]);
+        provider.account = { ...ADA, sub: 'eve-1', email: 'eve@example.org' };
+        const stranger = await come();
+        expect([stranger.status, stranger.text.includes('moving')]).toEqual([403, false]);
+        provider.account = ADA;
+      }
+      expect(await sessions()).toBe(0);
+    } finally {
+      await move(null);
+    }
+    expect((await come()).status).toBe(200);
+  });
+
+  it('chooses among the first twenty of more organizations, and reads how to come into another one', async () => {
+    await database.sql`INSERT INTO platform.organization (tenant, external_id, name)
+      SELECT n, 'twin-' || n, 'Twin' FROM generate_series(101, 120) AS n`;
+    const join = (tenant: number): Promise<unknown> =>
+      insertPerson(database.db, {
+        id: newId('prs'),
+        tenant: `${tenant}`,
+        email: ADA.email,
+        role: 'admin',
+        password: null,
+      });
+    const choice = async (): Promise<{ ids: number; buttons: number; told: boolean }> => {
+      const { text } = await newBrowser().go(`${HTTP}/console/identity`);
+      const ids = new Set(text.match(/org_[0-9a-f]{32}/g)).size;
+      return { ids, buttons: text.split('name="choose"').length - 1, told: text.includes('20 organizations at most') };
+    };
+    for (let tenant = 101; tenant <= 118; tenant++) await join(tenant);
+    expect(await choice()).toEqual({ ids: 19, buttons: 19, told: false });
+    for (const tenant of [119, 120]) await join(tenant);
+    expect(await choice()).toEqual({ ids: 20, buttons: 20, told: true });
   });
 
   it('and a forged cookie leads to no other address', async () => {
@@ -500,6 +557,71 @@ describe('an answer that is not for this browser, or not the first', () => {
   });
 });
 
+describe('a callback that a stranger makes up', () => {
+  const kept = { state: 's', nonce: 'n', verifier: 'v'.repeat(43), query: '', page: '/console' };
+  const cookie = `igw_identity=${deflateRawSync(JSON.stringify(kept)).toString('base64url')}`;
+  async function calling<T>(at: IdentityProvider, work: (call: () => Promise<Response>) => Promise<T>): Promise<T> {
+    const server = await serverAt(HTTP, at);
+    const told = new URLSearchParams({ code: 'x', state: 's', iss: provider.issuer });
+    const url = `http://127.0.0.1:${server.port}${CALLBACK}?${told}`;
+    try {
+      return await work(() => fetch(url, { redirect: 'manual', headers: { cookie } }));
+    } finally {
+      await server.close();
+    }
+  }
+  /** A provider that confirms everybody as Ada. */
+  const willing = (finish: IdentityProvider['finish']): IdentityProvider => ({ ...identity, finish });
+
+  it('asks the provider 60 times at once and once a second, and then gets 429', async () => {
+    const asked = (): number => provider.asked.filter((one) => one === 'POST /token').length;
+    const before = asked();
+    const answers = await calling(identity, async (call) => {
+      const all: Response[] = [];
+      for (let n = 0; n < 80; n++) all.push(await call());
+      return all;
+    });
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses.slice(0, 60)).toEqual(Array.from({ length: 60 }, () => 403));
+    expect(new Set(statuses)).toEqual(new Set([403, 429]));
+    expect(asked() - before).toBe(statuses.filter((status) => status === 403).length);
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect(await refused?.text()).toContain('Too many sign-ins from your network have failed.');
+  });
+
+  it('takes nothing from people whom the provider confirms', async () => {
+    const confirmed = willing(async () => ({ subject: `${provider.issuer} ada-1`, email: ADA.email }));
+    const statuses = await calling(confirmed, async (call) => {
+      const all: number[] = [];
+      for (let n = 0; n < 70; n++) all.push((await call()).status);
+      return all;
+    });
+    expect(new Set(statuses)).toEqual(new Set([303]));
+  });
+
+  it('waits while four of its network ask the provider', async () => {
+    let [running, most] = [0, 0];
+    const release: (() => void)[] = [];
+    const slow = willing(async () => {
+      most = Math.max(most, ++running);
+      await new Promise<void>((resolve) => release.push(resolve));
+      running--;
+      throw new NotVouchedFor('slow');
+    });
+    const answers = await calling(slow, async (call) => {
+      const all = Array.from({ length: 12 }, call);
+      for (let n = 0; n < 12; n++) {
+        await expect.poll(() => release.length).toBeGreaterThan(0);
+        release.shift()?.();
+      }
+      return Promise.all(all);
+    });
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([403]));
+    expect(most).toBe(4);
+  });
+});
+
 describe('the app’s request', () => {
   const begun = async (asks: string): Promise<number> =>
     (await newBrowser().go(`${HTTPS}/oauth/identity?${asks}`, (url) => url.origin === provider.origin)).status;
@@ -595,7 +717,8 @@ it('LG-02 a sign-in there has a record, who and from where; one that failed, fro
   expect(of('allowed').length).toBeGreaterThan(0);
   for (const one of of('allowed')) expect(one).toMatchObject({ person: expect.stringMatching(/^prs_/), source });
   expect(of('refused').length).toBeGreaterThan(5);
-  for (const one of of('refused')) expect(one).toMatchObject({ code: expect.stringMatching(/^identity_/), source });
+  const code = expect.stringMatching(/^(identity_|throttled$|organization_moved$)/);
+  for (const one of of('refused')) expect(one).toMatchObject({ code, source });
 });
 
 it('LG-01 no code, state, nonce, verifier, token, cookie, secret or address of a person is in the log', () => {

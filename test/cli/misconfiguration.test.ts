@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, promises, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -275,6 +276,21 @@ describe('a setting that cannot be used', () => {
       expect(readConfig({ ...SAMPLED, OTEL_TRACES_SAMPLER_ARG }).tracing).toBeDefined();
     const OTEL_RESOURCE_ATTRIBUTES = 'deployment.environment.name=test,a=%2C';
     expect(readConfig({ ...TRACED, OTEL_RESOURCE_ATTRIBUTES }).tracing).toBeDefined();
+  });
+
+  it('so is a data folder on a file system without hard links, and no file with a key stays there', async () => {
+    const linked = vi.spyOn(promises, 'link').mockRejectedValue(Object.assign(new Error('EPERM'), { code: 'EPERM' }));
+    syncBuiltinESMExports();
+    try {
+      const said =
+        'gateway: GATEWAY_DATA_DIR must be a folder on a file system with hard links. Alternatively, give the keys in GATEWAY_KEYS.\n';
+      expect(await served({})).toEqual({ code: 1, said });
+      expect(linked).toHaveBeenCalledOnce();
+      expect(readdirSync(dataDir)).toEqual([]);
+    } finally {
+      linked.mockRestore();
+      syncBuiltinESMExports();
+    }
   });
 
   it('so is a name that is none', async () => {

@@ -3,17 +3,22 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import pino from 'pino';
 import { afterAll, beforeAll, expect } from 'vitest';
+import { openOAuth } from '../../src/auth/oauth/services.ts';
 import { newSecret } from '../../src/auth/tokens.ts';
+import { SCOPES } from '../../src/core/scopes.ts';
 import { Budget } from '../../src/surfaces/http/budget.ts';
+import { openClientAddress } from '../../src/surfaces/http/client-address.ts';
 import type { RequestHandler } from '../../src/surfaces/http/records.ts';
 import { send } from '../../src/surfaces/http/reply.ts';
 import { type RunningServer, startServer } from '../../src/surfaces/http/server.ts';
 import { mcpSurface } from '../../src/surfaces/mcp/mcp.ts';
+import { oauthSurface } from '../../src/surfaces/oauth/oauth.ts';
 import { restSurface } from '../../src/surfaces/rest/rest.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { itOnce as it, itInFull } from '../support/form.ts';
 import { BASE_URL, openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { bearer, Client, http, mcp, note, serve } from '../support/hostile/served.ts';
+import { formOf, newClient, newPerson, pkce, request, signedIn } from '../support/oauth/oauth.ts';
 
 const KIB = 1024;
 const BUDGETS = { unread: { inAll: 400 * KIB, share: 20 * KIB }, bodies: { inAll: 400 * KIB, share: 100 * KIB } };
@@ -29,8 +34,8 @@ beforeAll(async () => {
   // A reply that is larger than the kernel's buffer. A part of the reply stays in the gateway's memory and counts for
   // the caller's app.
   const large: RequestHandler = (request, response, { record }) => {
-    if (request.url !== '/large') return false;
-    record.app = caller.app;
+    if (request.url !== '/large' && request.url !== '/large-of-nobody') return false;
+    if (request.url === '/large') record.app = caller.app;
     record.effect = true;
     send(request, response, 200, 'text/plain', Buffer.alloc(LARGE, 120));
     return true;
@@ -43,6 +48,7 @@ beforeAll(async () => {
     log: pino({ base: null }, { write: (line: string) => void lines.push(JSON.parse(line)) }),
     handlers: [
       large,
+      oauthSurface(openOAuth({ baseUrl: BASE_URL, db: gateway.database.db, skillScopes: [] }), openClientAddress([])),
       restSurface(gateway.corridor, BASE_URL),
       mcpSurface(gateway.corridor, { baseUrl: BASE_URL, version: '0.0.0', resources: [], prompts: [], skillFiles: [] }),
     ],
@@ -55,10 +61,10 @@ afterAll(async () => {
   await gateway.close();
 });
 
-async function holding(): Promise<Client> {
+async function holding(path = '/large'): Promise<Client> {
   const client = new Client(server.port);
   client.socket.pause();
-  client.write(http('GET /large'));
+  client.write(http(`GET ${path}`));
   await expect.poll(() => server.held().unread).toBeGreaterThan(BUDGETS.unread.share);
   return client;
 }
@@ -108,6 +114,22 @@ it('RL-04 a write that was done is never answered 429 for its size: its receipt 
     expect(client.received.length).toBeGreaterThan(20 * KIB);
     expect(lines.filter(({ audit }) => audit === 'write').map(({ decision }) => decision)).toEqual(['allowed']);
   }
+});
+
+it('a page that a network cannot get while it leaves answers unread is away, and its request is not wrong', async () => {
+  const client = await newClient(gateway, { scopes: SCOPES });
+  const query = formOf(request(client, pkce(), { scope: SCOPES.join(' ') }));
+  const cookie = await signedIn(gateway, query, (await newPerson(gateway)).email);
+  const show = (): Promise<Client> =>
+    Client.send(server.port, http(`GET /oauth/authorize?${query}`, [`Cookie: ${cookie}`, 'Connection: close']));
+  expect((await show()).answers().map(({ status }) => status)).toEqual([200]);
+  const unread = await holding('/large-of-nobody');
+  lines.length = 0;
+  expect((await show()).received).toMatch(/\r\nLocation: [^\r]*[?&]error=temporarily_unavailable&/i);
+  expect(lines).toEqual([expect.objectContaining({ operation: 'oauth_authorize', code: 'temporarily_unavailable' })]);
+  unread.socket.destroy();
+  await expect.poll(() => server.held().unread).toBe(0);
+  expect((await show()).answers().map(({ status }) => status)).toEqual([200]);
 });
 
 it('bytes that come behind an early answer and cannot be read get no answer of their own, and no line', async () => {

@@ -177,6 +177,7 @@ const OWN_PROCESS = [
   ...names(
     'auth/oauth/by-url',
     'auth/people',
+    'cli/misconfiguration',
     'events/realtime/memory',
     'events/realtime/protocol',
     'events/realtime/upgrade',

@@ -70,10 +70,10 @@ export type ClientReason = 'host_not_believed' | 'document_unreachable' | 'docum
 
 /**
  * The refusal of an OAuth request. `about` names the wrong parameter, but never its value. `expected` lists the values
- * that the gateway accepts. `form` says in words which form the parameter must have. `secret` is false for a client
- * by URL. `reason` is for the log and the error page. `rule` is the rule that a client's document breaks.
- * `ended` is a consent that this refusal has ended. `refused` is the credential of a client at an address outside of
- * its ranges. Only the log shows `ended` and `refused`.
+ * that the gateway accepts. `form` says in words which form the parameter must have. `sentence` replaces the text of
+ * the table. `secret` is false for a client by URL. `reason` is for the log and the error page. `rule` is the rule that
+ * a client's document breaks. `ended` is a consent that this refusal has ended. `refused` is the credential of a client
+ * at an address outside of its ranges. Only the log shows `ended` and `refused`.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -84,6 +84,7 @@ export class OAuthError extends Error {
       readonly about?: string;
       readonly expected?: readonly string[];
       readonly form?: string;
+      readonly sentence?: string;
       readonly secret?: boolean;
       readonly retryAfter?: number;
       /** Where the organization lives now. */
@@ -96,7 +97,7 @@ export class OAuthError extends Error {
     } = {},
   ) {
     const [, sentence, withoutSecret = sentence]: Texts = TABLE[code];
-    super(details.secret === false ? withoutSecret : sentence, { cause: details.cause });
+    super(details.sentence ?? (details.secret === false ? withoutSecret : sentence), { cause: details.cause });
   }
 
   get status(): number {

@@ -16,6 +16,7 @@ import { digestOf, newSecret, type SecretKind, secretFrom } from '../tokens.ts';
 import type { OAuthContext } from './context.ts';
 import { livesAt, OAuthError } from './errors.ts';
 import { resourceUri } from './metadata.ts';
+import { single } from './parameters.ts';
 import { type Presented, present, presented, whileProved } from './present.ts';
 
 /**
@@ -50,12 +51,13 @@ export const GRANTS = {
   },
 
   async authorization_code(context: OAuthContext): Promise<TokenResponse> {
+    const { parameters } = context.request;
     const access = newSecret(kindOf(context, 'access'));
     const refresh = newSecret(kindOf(context, 'refresh'));
     const exchanged = await exchange(context, 'code', (by, code) =>
       redeemCode(context.services.db, by, {
         code,
-        redirectUri: context.request.parameters?.get('redirect_uri')?.[0] ?? '',
+        redirectUri: (parameters && single(parameters, 'redirect_uri')) ?? null,
         challenge: context.the('challenge'),
         audience: context.the('resource'),
         access: digestOf(access),

@@ -127,12 +127,16 @@ export async function endConsents(db: Database): Promise<number> {
   return row?.ended ?? 0;
 }
 
-/** Ends a consent and its tokens at once. Does not change an ended one. Undefined if there is none. */
+/**
+ * Ends a consent and its tokens at once. Does not change one that was revoked, or whose time is over. Undefined if
+ * there is none.
+ */
 export async function revokeConsent(db: Database, id: string, by?: Administrator): Promise<ConsentRecord | undefined> {
   const [row] = await db.query<ConsentRecord>(sql`
     WITH ${door(by)}c AS (
       UPDATE gateway.consent
-         SET revoked_at = coalesce(revoked_at, now()), revoked_because = coalesce(revoked_because, 'revoked')
+         SET revoked_at = coalesce(revoked_at, CASE WHEN expires_at > now() THEN now() END),
+             revoked_because = coalesce(revoked_because, CASE WHEN expires_at > now() THEN 'revoked' END)
        WHERE id = ${id} AND ${within(by, TENANT)} RETURNING *
     ) ${view()}`);
   return row;

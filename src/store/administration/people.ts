@@ -210,15 +210,18 @@ export const findCandidates = (
 
 /**
  * Finds the people with this subject (user id) at the identity provider who may consent: at most one in an
- * organization. A null tenant searches all organizations. `approvers` also finds approvers.
+ * organization. In an organization that has moved to another cell, also finds a person with this e-mail address who is
+ * not linked yet. A null tenant searches all organizations. `approvers` also finds approvers.
  */
 export const findBySubject = (
   db: Database,
-  { tenant, subject, approvers }: { tenant: string | null; subject: string; approvers: boolean },
-): Promise<{ readonly id: string }[]> =>
+  asked: { tenant: string | null; subject: string; email: string | null; approvers: boolean },
+): Promise<{ readonly id: string; readonly moved_to: string | null }[]> =>
   db.read(sql`
-    SELECT p.id FROM gateway.person p
-     WHERE (${tenant}::bigint IS NULL OR p.tenant = ${tenant}::bigint) AND p.subject = ${subject} AND ${approvers ? mayEnter : mayConsent}
+    SELECT p.id, o.moved_to FROM gateway.person p JOIN platform.organization o ON o.tenant = p.tenant
+     WHERE (${asked.tenant}::bigint IS NULL OR p.tenant = ${asked.tenant}::bigint) AND ${maySignIn(asked)}
+       AND (p.subject = ${asked.subject}
+            OR p.subject IS NULL AND p.email = ${asked.email}::text AND o.moved_to IS NOT NULL)
      ORDER BY p.created_at, p.id`);
 
 /**

@@ -112,11 +112,14 @@ interface NewTokens {
   readonly refresh: Uint8Array;
 }
 
-/** Exchanges an authorization code. Returns undefined when the client's proof no longer holds. */
+/**
+ * Exchanges an authorization code. A `redirectUri` of null is not compared. Returns undefined when the client's proof
+ * no longer holds.
+ */
 export function redeemCode(
   db: Database,
   by: Presenter,
-  given: NewTokens & { readonly code: Uint8Array; readonly redirectUri: string; readonly challenge: string },
+  given: NewTokens & { readonly code: Uint8Array; readonly redirectUri: string | null; readonly challenge: string },
 ): Promise<Exchanged | undefined> {
   const { code, redirectUri, challenge, audience, access, refresh } = given;
   const all = sql`${code}, ${redirectUri}, ${challenge}, ${audience}, ${access}, ${refresh}, ${seconds(LIVES.access)}`;

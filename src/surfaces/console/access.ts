@@ -1,8 +1,7 @@
 import { CLASSES, GROUPS, SCOPE_TEXTS } from '../../core/scope-texts.ts';
 import type { DataAccess, Scope } from '../../core/scopes.ts';
 import { type Html, html } from '../http/html.ts';
-import { named } from '../http/pages/shell.ts';
-import { capital } from './parts.ts';
+import { capital, named } from '../http/pages/shell.ts';
 
 /** What a credential or a consent permits. */
 export interface Permitted {

@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { IdentityProvider } from '../../auth/identity-provider.ts';
+import { LOOPBACK } from '../../auth/oauth/clients/document.ts';
 import { OAuthError } from '../../auth/oauth/errors.ts';
 import { type Parameters, single } from '../../auth/oauth/parameters.ts';
 import { requireSameOrigin } from '../../auth/oauth/rules/same-origin.ts';
@@ -32,10 +33,7 @@ import { ACTS, PAGES } from './pages.ts';
 import { personCommand } from './parts.ts';
 import { ListQuery } from './query.ts';
 
-const { showProblem, showRefusal } = problems({
-  advice: CONSOLE.advice,
-  away: 'The gateway could not reach its store.',
-});
+const { showProblem, showRefusal } = problems(CONSOLE.advice);
 
 interface Enter extends Pick<Asked, 'registry'> {
   /** Undefined in tests without audit records. */
@@ -87,8 +85,6 @@ export function consoleSurface(
   };
   return routesHandler('console', routeOf, { baseUrl }, source);
 }
-
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 /**
  * The same page at the base URL, if the browser came by another loopback name of the same port. Its forms would be

@@ -21,8 +21,6 @@ export function distance(at: Date, now = Date.now()): string {
 /** The time of something that ends, and how far away it is. */
 export const ends = (at: Date): Html => html`${time(at)} <span class="small">${distance(at)}</span>`;
 
-export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
-
 type Tone = 'good' | 'warn' | 'bad' | 'off';
 
 /** A state as a word. The colour repeats the word. */

@@ -1,7 +1,7 @@
 import { type Html, html } from '../http/html.ts';
-import { plain } from '../http/pages/shell.ts';
+import { capital, plain } from '../http/pages/shell.ts';
 import type { Asked, Exported, ShownPage } from './page.ts';
-import { atMost, capital } from './parts.ts';
+import { atMost } from './parts.ts';
 import { FILE_ROWS, LIST_MAX, type ListQuery, PAGES, ROWS } from './query.ts';
 
 interface TableColumn {

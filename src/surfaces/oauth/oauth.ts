@@ -3,7 +3,7 @@ import { isClientUrl } from '../../auth/oauth/clients/document.ts';
 import type { Services } from '../../auth/oauth/context.ts';
 import { metadataDocuments } from '../../auth/oauth/metadata.ts';
 import type { ClientAddress } from '../http/client-address.ts';
-import { finishIdentity } from '../http/pages/identity.ts';
+import { finishIdentity, openCallbacks } from '../http/pages/identity.ts';
 import { pageRoutes, type Route, routesHandler, styleRoute, textRoute } from '../http/pages/routes.ts';
 import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
@@ -36,12 +36,16 @@ export function oauthSurface(services: Services, source: ClientAddress, provider
     answer: (request, response, { record }, wire) => answerToken(request, response, wire, services, record),
     refuse,
   });
-  const finish = (known: IdentityProvider) => (visit: OAuthVisit) => {
-    visit.record.does = 'authentication';
-    return finishIdentity(visit, known, async (client) => {
+  const callbacks = openCallbacks();
+  const tenantOf =
+    (visit: OAuthVisit) =>
+    async (client: string): Promise<string | null | undefined> => {
       if (isClientUrl(client)) return byUrl.believed(client) ? null : undefined;
       return (await installed.fresh(client, visit.wire.source))?.tenant;
-    });
+    };
+  const finish = (known: IdentityProvider) => (visit: OAuthVisit) => {
+    visit.record.does = 'authentication';
+    return finishIdentity(visit, { provider: known, callbacks, tenantOf: tenantOf(visit) });
   };
 
   const routes = new Map<string, Route>([

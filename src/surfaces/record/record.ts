@@ -11,10 +11,7 @@ import type { PageServices, Visit } from '../http/pages/visit.ts';
 import type { RequestHandler } from '../http/records.ts';
 import { missingPage, recordPage, STYLE } from './page.ts';
 
-const { showProblem, showRefusal } = problems({
-  advice: RECORD.advice,
-  away: 'The gateway could not read the record.',
-});
+const { showProblem, showRefusal } = problems(RECORD.advice);
 
 type ReadRecord = ReturnType<typeof openRecordPages>;
 

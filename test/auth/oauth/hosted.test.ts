@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../../../src/auth/tokens.ts';
+import { SCOPE_TEXTS } from '../../../src/core/scope-texts.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { endStrangeHosts } from '../../../src/store/sign-in/upkeep.ts';
@@ -210,6 +211,23 @@ describe('a client that nobody registered', () => {
     ]);
   });
 
+  it('says of each permission which ticks it needs: a read shows less without them, a write is refused', async () => {
+    const query = formOf(hostedRequest(client, pkce()));
+    const { text } = await authorize(query, await signedIn(gateway, query, person.email));
+    const said = new Map<string, number>();
+    for (const scope of SCOPES) {
+      const { acts, flags } = SCOPE_TEXTS[scope];
+      const [, about = ''] = new RegExp(`id="about-${scope}">(.*?)<code>`, 's').exec(text) ?? [];
+      const [what = 'nothing'] = /Works only with your ticks?|Shows [^.<]* only with your ticks?/.exec(about) ?? [];
+      const kind = flags.length === 0 ? 'nothing' : acts ? 'Works' : 'Shows';
+      expect(what.split(' ')[0], scope).toBe(kind);
+      expect(what.endsWith('ticks'), scope).toBe(flags.length > 1);
+      said.set(kind, (said.get(kind) ?? 0) + 1);
+    }
+    expect([...said.keys()].toSorted()).toEqual(['Shows', 'Works', 'nothing']);
+    expect(text).toContain('Works only with your ticks for message text, personal data and internal notes under');
+  });
+
   it('may use any port on loopback, but no other address that is not listed', async () => {
     const url = documents.serve(`/${randomUUID()}.json`, {
       redirect_uris: [
@@ -342,14 +360,60 @@ describe('a client that nobody registered', () => {
 });
 
 describe('the code and the tokens', () => {
+  async function approved(): Promise<{ code: string; proof: ReturnType<typeof pkce> }> {
+    const proof = pkce();
+    const query = formOf(hostedRequest(client, proof));
+    const answer = await answerPage(gateway, query, await signedIn(gateway, query, person.email));
+    return { proof, code: new URL(answer.headers.location ?? '').searchParams.get('code') ?? '' };
+  }
+
+  it('a used code with another verifier changes nothing, and with its own verifier ends the consent', async () => {
+    const { code, proof } = await approved();
+    const { body } = await exchangeCode(gateway, client, code, proof);
+    const family = { client, refresh: body.refresh_token };
+    const consent = (await consentsOf(person.id)).at(-1)?.id ?? '';
+    for (const redirect of [undefined, LOOPBACK])
+      expectRefused(await exchangeCode(gateway, client, code, pkce(), redirect), 'invalid_grant', 'a stranger');
+    expect([await because(gateway, consent), await tools(body.access_token)]).toEqual([null, 200]);
+    const next = await refreshHosted(gateway, family);
+    expect(next.status, next.text).toBe(200);
+    expectRefused(await exchangeCode(gateway, client, code, proof), 'invalid_grant', 'the client');
+    expect(await because(gateway, consent)).toBe('code_misused');
+    expect(await tools(next.body.access_token)).toBe(401);
+    const unused = await approved();
+    expectRefused(await exchangeCode(gateway, client, unused.code, pkce()), 'invalid_grant', 'the first attempt');
+    expect((await consentsOf(person.id)).at(-1)?.because).toBe('code_misused');
+  });
+
+  it('a client that leaves out its redirect address, as OAuth 2.1 does, is bound by all the rest', async () => {
+    const exchange = (code: string, verifier: string, more: Record<string, string | string[]> = {}) =>
+      post(gateway, '/oauth/token', {
+        ...{ grant_type: 'authorization_code', client_id: client, code, code_verifier: verifier },
+        resource: RESOURCE.mcp,
+        ...more,
+      });
+    for (const more of [{}, { redirect_uri: '' }]) {
+      const one = await approved();
+      const answer = await exchange(one.code, one.proof.verifier, more);
+      expect(answer.status, answer.text).toBe(200);
+      expect(await tools(answer.body.access_token)).toBe(200);
+    }
+    const { code, proof } = await approved();
+    const twice = { redirect_uri: ['https://app.example/cb', 'https://app.example/cb'] };
+    expectRefused(await exchange(code, proof.verifier, twice), 'invalid_request', 'twice');
+    expectRefused(await exchange(code, proof.verifier, { resource: RESOURCE.rest }), 'invalid_target', 'resource');
+    const other = await approved();
+    expectRefused(await exchange(other.code, pkce().verifier), 'invalid_grant', 'verifier');
+    expect((await consentsOf(person.id)).map((one) => one.because)).toEqual([
+      'replaced',
+      'replaced',
+      'code_misused',
+      'code_misused',
+    ]);
+  });
+
   it('a code belongs to its client, its redirect URI, its verifier and its resource', async () => {
     const stranger = documents.serve(`/${randomUUID()}.json`);
-    const cookie = await signedIn(gateway, formOf(hostedRequest(client, pkce())), person.email);
-    const approved = async (): Promise<{ code: string; proof: ReturnType<typeof pkce> }> => {
-      const proof = pkce();
-      const answer = await answerPage(gateway, formOf(hostedRequest(client, proof)), cookie);
-      return { proof, code: new URL(answer.headers.location ?? '').searchParams.get('code') ?? '' };
-    };
     const one = await approved();
     expectRefused(await exchangeCode(gateway, stranger, one.code, one.proof), 'invalid_grant', 'another client');
     expect((await exchangeCode(gateway, client, one.code, one.proof)).status).toBe(200);

@@ -98,11 +98,18 @@ describe('the request', () => {
     const plain = { unchecked: true, raw: form, headers: { authorization } };
     expectRefused(await gateway.ask('/oauth/token', plain), 'invalid_request', 'no content type');
     const json = { unchecked: true, body: CREDENTIALS, headers: { authorization } };
-    expectRefused(await gateway.ask('/oauth/token', json), 'invalid_request', 'JSON');
+    const asJson = await gateway.ask('/oauth/token', json);
+    expectRefused(asJson, 'invalid_request', 'JSON');
+    expect(asJson.body.error_description).toBe(
+      'Send the body as application/x-www-form-urlencoded in UTF-8, without a content coding.',
+    );
     const long = `${form}&scope=${'a'.repeat(16_384 - form.length - 6)}`;
     expect(long.length).toBeGreaterThan(16_384);
-    for (const headers of [{ authorization }, { authorization, 'transfer-encoding': 'chunked' }])
-      expectRefused(await post(gateway, '/oauth/token', long, headers), 'invalid_request', 'too long');
+    for (const headers of [{ authorization }, { authorization, 'transfer-encoding': 'chunked' }]) {
+      const tooLong = await post(gateway, '/oauth/token', long, headers);
+      expectRefused(tooLong, 'invalid_request', 'too long');
+      expect(tooLong.body.error_description).toContain('Send a smaller body.');
+    }
     expectRefused(
       await post(gateway, '/oauth/token', long.slice(0, -1), { authorization }),
       'invalid_scope',

@@ -9,6 +9,7 @@ import {
   type SignedInPerson,
   signedInAs,
   submit,
+  tokenIn,
 } from '../../support/console/console.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
@@ -219,6 +220,26 @@ describe('consents', () => {
     expect(await page(done.headers.location ?? '')).toMatch(/The consent is revoked\..*revoked by an administrator/);
   });
 
+  it('says why a consent has ended, and does not revoke one whose time is over', async () => {
+    const { sql } = gateway.database;
+    const { email } = await consented(gateway, client);
+    const [given] = await sql<{ id: string }[]>`
+      SELECT c.id FROM gateway.consent c JOIN gateway.person p ON p.id = c.person_id WHERE p.email = ${email}`;
+    const path = `/console/consents/${given?.id}`;
+    const form = { csrf: tokenIn(await look(gateway, path, owner.cookie), `${path}/revoke`) };
+    await sql`UPDATE gateway.consent SET expires_at = now() WHERE id = ${given?.id ?? ''}`;
+    const late = await post(gateway, `${path}/revoke`, form, { ...SAME, cookie: owner.cookie });
+    expect([late.status, late.text.includes('<h1>Nothing was changed</h1>')]).toEqual([409, true]);
+    expect(await page(path)).toContain('expired because its time is over');
+    for (const [because, said] of [
+      ['code_misused', 'because its code was used twice or wrongly'],
+      ['person', 'because the person was disabled or lost the role'],
+    ] as const) {
+      await sql`UPDATE gateway.consent SET revoked_at = now(), revoked_because = ${because} WHERE id = ${given?.id ?? ''}`;
+      expect(await page(path)).toContain(said);
+    }
+  });
+
   it('an address that names another notice shows none', async () => {
     for (const done of ['zqx9', '<b>', 'constructor', '__proto__'])
       expect(
@@ -273,11 +294,28 @@ describe('people', () => {
 
   it('tells an administrator what only others can change', async () => {
     const admin = await signedInAs(gateway, 'admin');
-    expect(await page(`/console/people/${admin.id}`, admin)).toContain('This is you.');
+    expect(await page(`/console/people/${admin.id}`, admin)).toContain('This is you. Another owner or admin can');
+    expect(await page(`/console/people/${owner.id}`)).toContain('This is you. Another owner can');
     expect(await page(`/console/people/${owner.id}`, admin)).toContain('Only an owner can change an owner.');
     const { text } = await look(gateway, '/console/people/add', admin.cookie);
     expect(names(text, /<option value="\w+"/g)).toEqual(['<option value="admin"', '<option value="operator"']);
   });
+});
+
+it('nobody reads that a person who cannot come in signs in', async () => {
+  const [operator, admin] = [await newPerson(gateway, 'operator'), await newPerson(gateway, 'admin')];
+  await gateway.database.sql`UPDATE gateway.person SET password = NULL WHERE id IN (${operator.id}, ${admin.id})`;
+  expect(await page(`/console/people/${operator.id}`)).toContain('Signs in by – ');
+  expect(await page(`/console/people/${admin.id}`)).toContain('Signs in by one-time link');
+  expect(await page(`/console/people?q=${operator.email}`)).not.toContain('one-time link');
+});
+
+it('an address that cannot be read is not called a form', async () => {
+  for (const query of ['q=%ff', 'q=%00', '=x']) {
+    const { status, text } = await look(gateway, `/console/apps?${query}`, owner.cookie);
+    expect([status, text.includes('The address has a part that cannot be read.')], query).toEqual([400, true]);
+    expect(text, query).not.toContain('The form did not come');
+  }
 });
 
 describe('lists', () => {

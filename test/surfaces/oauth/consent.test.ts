@@ -109,7 +109,11 @@ const PAGES: Readonly<Record<string, string>> = {
     action: '/oauth/sign-in?client_id=crd_1',
     signOut: '/oauth/sign-out?client_id=crd_1',
     client: { host: 'claude.ai', name: HOSTILE },
-    organizations: [HOSTILE, 'Northwind Outfitters', 'x'.repeat(10_000)].map((name, n) => ({ name, token: `t${n}` })),
+    organizations: [HOSTILE, 'Northwind Outfitters', 'x'.repeat(10_000)].map((name, n) => ({
+      id: `org_${'0a'.repeat(16)}`,
+      name,
+      token: `t${n}`,
+    })),
   }),
   '/error': errorPage({
     title: 'This request cannot be answered',
@@ -201,7 +205,7 @@ const pagesWith = (text: (member: string) => string): string[] => [
     action: text('action'),
     signOut: text('sign out'),
     client: { host: text('host'), name: text('name') },
-    organizations: [{ name: text('organization'), token: text('token') }],
+    organizations: [{ id: text('organization id'), name: text('organization'), token: text('token') }],
   }),
   errorPage({ title: text('title'), sentence: text('sentence'), requestId: text('request') }),
 ];
@@ -305,6 +309,8 @@ describe('what the pages say', () => {
     expect(page).toContain('after 14 minutes');
     expect(page).not.toMatch(/\b(?:8 hours|15 minutes)/);
     expect(page).toContain('<code>gateway consent revoke</code>');
+    expect(page).toContain('You, and every owner or admin, can end the access in the console under Consents.');
+    expect(page).toContain('If you did not come from there, close this page.');
     expect(page).not.toContain('limited to some channels');
     expect(consentPage({ ...consent, restricted: true })).toContain('limited to some channels');
   });

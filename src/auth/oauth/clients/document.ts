@@ -64,7 +64,8 @@ function ruleAt(member: PropertyKey | undefined): DocumentRule {
   return member === 'client_id' || member === 'client_name' || member === 'redirect_uris' ? member : 'secret';
 }
 
-const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
+/** The hosts that are the person's own machine, as the URL parser writes them. */
+export const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost'];
 /** True when the address is on the person's own machine. Every program there can take the code. */
 export const isLoopback = ({ protocol, hostname }: URL): boolean => protocol === 'http:' && LOOPBACK.includes(hostname);
 

@@ -27,8 +27,10 @@ const PARAMETERS: Readonly<Record<Endpoint, Known>> = {
     optional: ['resource', 'scope', 'client_id'],
     repeatable: ['website_id'],
   },
+  // OAuth 2.1 has no `redirect_uri` here, because the code challenge binds the code to its request.
   authorization_code: {
-    required: ['grant_type', 'code', 'redirect_uri', 'code_verifier'],
+    required: ['grant_type', 'code', 'code_verifier'],
+    installed: ['redirect_uri'],
     optional: ['resource', 'client_id'],
   },
   refresh_token: { required: ['grant_type', 'refresh_token'], optional: ['resource', 'scope', 'client_id'] },

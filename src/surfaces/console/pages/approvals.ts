@@ -8,17 +8,17 @@ import {
   listWrites,
 } from '../../../gateway/console/approvals.ts';
 import { type Html, html } from '../../http/html.ts';
-import { EMAIL, named } from '../../http/pages/shell.ts';
+import { capital, EMAIL, INTERFACES, named } from '../../http/pages/shell.ts';
 import { APPROVALS, heading } from '../frame.ts';
 import { marked } from '../marked.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
-import { actForm, capital, changedMeanwhile, ends, facts, state, time } from '../parts.ts';
+import { actForm, changedMeanwhile, ends, facts, state, time } from '../parts.ts';
 import { empty, exported, list, table } from '../table.ts';
 import { appName } from './apps.ts';
 
 const WORDS = { pending: 'waiting', approved: 'approved', rejected: 'rejected', lapsed: 'lapsed' } as const;
 const TONES = { pending: 'warn', approved: 'good', rejected: 'bad', lapsed: 'off' } as const;
-const INTERFACES: Readonly<Record<string, string>> = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' };
+const SURFACES: Readonly<Record<string, string>> = INTERFACES;
 const LAPSED = {
   time: 'nobody decided within 24 hours',
   authority: 'the credential or the consent of the app has changed or ended',
@@ -158,7 +158,7 @@ ${facts([
         'Client, as it told',
         named([one.client_name, one.client_version].filter((part) => part !== null).join(' '), SUBJECT),
       ],
-  one.surface === null ? undefined : ['Interface', INTERFACES[one.surface] ?? one.surface],
+  one.surface === null ? undefined : ['Interface', SURFACES[one.surface] ?? one.surface],
   ['Author', one.author === null ? 'None' : named(one.author)],
   ['Since', time(one.requested_at)],
   one.state === 'pending' ? ['Lapses', ends(one.expires_at)] : undefined,

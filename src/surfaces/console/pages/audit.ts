@@ -13,7 +13,7 @@ import {
   recordOf,
 } from '../../../gateway/console/audit.ts';
 import { type Html, html } from '../../http/html.ts';
-import { EMAIL, named, plain } from '../../http/pages/shell.ts';
+import { EMAIL, INTERFACES, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage, Exported, ShownPage } from '../page.ts';
 import { commands, shellWord, state } from '../parts.ts';
@@ -32,7 +32,7 @@ const FILTERS = ['operation', 'target', 'outcome', 'app', 'person', 'surface', '
 
 /** What a record says besides `ok` and the codes of failures: who was refused before a call, or did not wait for it. */
 const OUTCOMES = ['address_refused', 'credentials', 'locked', 'access_denied', 'unfinished'];
-const SURFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A', page: 'Page', cli: 'Command line' } as const;
+const SURFACES = { ...INTERFACES, page: 'Page', cli: 'Command line' } as const;
 
 interface NamesShown {
   readonly apps: ReadonlyMap<string, string>;

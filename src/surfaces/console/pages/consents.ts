@@ -6,7 +6,7 @@ import {
   websiteNames,
 } from '../../../gateway/console/administration.ts';
 import { html } from '../../http/html.ts';
-import { EMAIL, named } from '../../http/pages/shell.ts';
+import { EMAIL, INTERFACES, named } from '../../http/pages/shell.ts';
 import { limits, permissions, sensitive, short, websites } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { ConsoleAct, ConsolePage } from '../page.ts';
@@ -17,13 +17,12 @@ import { appName } from './apps.ts';
 const CONSENTS = '/console/consents';
 const STATES = ['active', 'expired', 'revoked'] as const;
 const TONES = { active: 'good', expired: 'off', revoked: 'off' } as const;
-const INTERFACES = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' } as const;
 const REASONS: Readonly<Record<string, string>> = {
   revoked: 'by an administrator',
   client: 'by the app',
-  code_misused: 'because its code was used twice',
+  code_misused: 'because its code was used twice or wrongly',
   refresh_reused: 'because a refresh token was used twice',
-  person: 'because the person lost the role',
+  person: 'because the person was disabled or lost the role',
   credential: 'with its credential',
   replaced: 'by a newer approval',
   host: 'because the operator no longer accepts the host',
@@ -153,7 +152,8 @@ const revoke: ConsoleAct = {
   from: ([id = '']) => `${CONSENTS}/${id}`,
   async run({ desk, parameters: [id = ''] }) {
     const ended = await endConsent(desk, id);
-    return ended && { to: `${CONSENTS}/${id}`, notice: 'consent_revoked', target: id };
+    if (ended?.state !== 'revoked') return undefined;
+    return { to: `${CONSENTS}/${id}`, notice: 'consent_revoked', target: id };
   },
 };
 

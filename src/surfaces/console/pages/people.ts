@@ -30,12 +30,12 @@ const APPROVES = 'decides here about writes of the credentials that name the per
 /** The console lets in people with the role operator only as approvers. */
 const isApprover = ({ role, approver }: PersonSummary): boolean => role === 'operator' && approver;
 
-const signsIn = ({ password, identity }: PersonSummary, provider: string | undefined): string =>
-  password
-    ? ['password', ...(identity ? ['identity provider'] : [])].join(', ')
-    : identity || provider !== undefined
-      ? 'identity provider'
-      : 'one-time link';
+/** Undefined for a person who cannot come in. */
+function signsIn(one: PersonSummary, provider: string | undefined): string | undefined {
+  if (one.role === 'operator' && !isApprover(one)) return undefined;
+  if (one.password) return ['password', ...(one.identity ? ['identity provider'] : [])].join(', ');
+  return one.identity || provider !== undefined ? 'identity provider' : 'one-time link';
+}
 
 const personList: ConsolePage = {
   path: /^\/console\/people$/,
@@ -116,7 +116,7 @@ ${heading(named(one.email, EMAIL))}${stale?.(one)}
 ${facts([
   ['State', state(one.state, one.state === 'active' ? 'good' : 'off')],
   ['Role', html`${one.role} <span class="small">${isApprover(one) ? APPROVES : MEANS[one.role]}</span>`],
-  ['Signs in by', signsIn(one, asked.identity)],
+  ['Signs in by', signsIn(one, asked.identity) ?? '–'],
   ['Signed in', one.signed_in_at ? time(one.signed_in_at) : 'Not now'],
   ['Added', time(one.created_at)],
   one.disabled_at ? ['Disabled', time(one.disabled_at)] : undefined,
@@ -142,7 +142,7 @@ ${commands(personCommand('password', id), personCommand('sign-in-link', id))}
 function changes(asked: Asked, one: PersonSummary): Html {
   const { person } = asked;
   if (one.id === person.id)
-    return html`<p class="note">This is you. Another owner or admin can change your role or disable you.</p>`;
+    return html`<p class="note">This is you. Another owner${person.role === 'owner' ? '' : ' or admin'} can change your role or disable you.</p>`;
   if (one.role === 'owner' && person.role !== 'owner')
     return html`<p class="note">Only an owner can change an owner.</p>`;
   return html`<h2>Role</h2>

@@ -199,7 +199,7 @@ export const findingList = (all: SourceRecord['findings']): Html => html`
 )}</ul>`;
 
 const removal = (asked: Asked, { id, website_id }: SourceRecord): Html => html`
-<div class="zone">${dangerous(asked, {
+<div class="danger-zone">${dangerous(asked, {
   summary: 'Remove this source',
   says: html`The gateway stops reading the helpdesk. Its records stay in the gateway, and grow old.`,
   action: `${SOURCES}/${id}/remove`,

@@ -186,9 +186,9 @@ ${list({
     html`The next change on the website is delivered within seconds. A test shows at once whether the receiver accepts.`,
   ),
 })}
-<p class="small">The log is kept for seven days. A delivery has at most five attempts.</p>
+<p class="small">The log is kept for seven days.</p>
 ${own ? replayForm(asked, one) : undefined}
-<div class="zone">${dangerous(asked, {
+<div class="danger-zone">${dangerous(asked, {
         summary: own ? 'Delete this webhook' : 'End this subscription',
         says: html`Its queue and its log are lost.${own ? undefined : ' The client hears of it at its next request.'} This cannot be undone.`,
         action: `${WEBHOOKS}/${id}/delete`,
@@ -213,6 +213,7 @@ function deliveryRow(asked: Asked, { id, subscription_id }: EndpointRecord, row:
       ? actForm(asked, {
           action: `${WEBHOOKS}/${id}/replay`,
           button: 'Send again',
+          label: `Send ${row.event_type} ${row.event_id.slice(0, 16)} again`,
           tone: 'plain',
           fields: html`<input type="hidden" name="event" value="${row.event_id}">`,
         })

@@ -4,6 +4,9 @@ import type { IdentityProvider } from '../../../auth/identity-provider.ts';
 import { NotVouchedFor } from '../../../auth/not-vouched-for.ts';
 import { SESSION_SECONDS, signInWith } from '../../../auth/sign-in.ts';
 import { Failure } from '../../../core/failures.ts';
+import { FairLimit, QueueFull } from '../../../flow/fair-limit.ts';
+import { networkOf } from '../../../flow/network.ts';
+import { RateLimit } from '../../../flow/rate-limit.ts';
 import { isConsolePage } from '../../../gateway/console/paths.ts';
 import { isRecordId } from '../../../gateway/record-page.ts';
 import { identityCookie, identityName, readCookie, sessionCookie } from './cookies.ts';
@@ -12,10 +15,12 @@ import { CONSOLE, errorPage, RECORD } from './views.ts';
 import type { Visit } from './visit.ts';
 
 interface Refusal {
-  readonly status: 400 | 403;
+  readonly status: 400 | 403 | 421 | 429 | 503;
   readonly code: string;
   readonly title: string;
   readonly sentence: string;
+  /** Seconds until a new sign-in can succeed. */
+  readonly retryAfter?: number;
   readonly cause?: unknown;
 }
 
@@ -61,13 +66,44 @@ const REFUSED: Refusal = {
   title: 'You are not signed in',
   sentence: 'The identity provider did not confirm who you are.',
 };
-const UNKNOWN: Refusal = {
-  code: 'identity_unknown',
-  status: 403,
-  title: 'You cannot approve this request',
-  sentence:
-    'You have signed in, but you are not an owner or admin of this organization. Start again and sign in as an owner or admin.',
+const throttled = (retryAfter: number): Refusal => ({
+  code: 'throttled',
+  status: 429,
+  title: 'Too many sign-ins',
+  sentence: 'Too many sign-ins from your network have failed. Wait a minute, then start again.',
+  retryAfter,
+});
+/** `tenant` is the organization of the app that asks, and `page` the gateway's own page. */
+const unknownHere = (tenant: string | null, page: string | undefined): Refusal => {
+  const who = page !== undefined && isConsolePage(page) ? 'owner, admin or approver' : 'owner or admin';
+  return {
+    code: 'identity_unknown',
+    status: 403,
+    title: page === undefined ? 'You cannot approve this request' : 'You cannot see this page',
+    sentence: `You have signed in, but you are not an ${who} of ${tenant === null ? 'any' : 'this'} organization. Start again and sign in as an ${who}.`,
+  };
 };
+const moved = (to: string, baseUrl: string): Refusal =>
+  to === baseUrl
+    ? {
+        code: 'organization_moved',
+        status: 503,
+        title: 'Your organization is moving to this address',
+        sentence: 'Try again in a minute.',
+        retryAfter: 60,
+      }
+    : { code: 'organization_moved', status: 421, title: 'Your organization has moved', sentence: `Sign in at ${to}.` };
+
+/** Callbacks of a network that the provider has not confirmed. */
+const FAILURES = { perMinute: 60, burst: 60 };
+/** Callbacks that ask the provider at the same time. A request that the provider does not answer takes 5 s. */
+const ASKING = { atOnce: 8, each: 4, waiting: 100 };
+
+/**
+ * Bounds of the callbacks in one process. A stranger can make up the cookie and the code, and the gateway then asks the
+ * provider about the code.
+ */
+export const openCallbacks = () => ({ failures: new RateLimit(FAILURES), asking: new FairLimit(ASKING) });
 
 const CALLBACK = '/oauth/identity/callback';
 
@@ -85,16 +121,18 @@ export async function beginIdentity(visit: Visit, provider: IdentityProvider, pa
   visit.redirect(url, { 'Set-Cookie': [cookie] });
 }
 
+interface Callback {
+  readonly provider: IdentityProvider;
+  readonly callbacks: ReturnType<typeof openCallbacks>;
+  /** The tenant of a client: `null` for a client by URL, which belongs to none. `undefined` for an unknown client. */
+  readonly tenantOf: (client: string) => Promise<string | null | undefined>;
+}
+
 /**
- * Answers the redirect from the identity provider. `tenantOf` gives the tenant of a client: `null` for a client by URL,
- * which belongs to none, and `undefined` for an unknown client. Throws `service_unavailable` when the identity provider
- * does not answer.
+ * Answers the redirect from the identity provider. Throws `service_unavailable` when the identity provider does not
+ * answer, or too many callbacks wait.
  */
-export async function finishIdentity(
-  visit: Visit,
-  provider: IdentityProvider,
-  tenantOf: (client: string) => Promise<string | null | undefined>,
-): Promise<void> {
+export async function finishIdentity(visit: Visit, { provider, callbacks, tenantOf }: Callback): Promise<void> {
   const { baseUrl, db } = visit.services;
   const kept = unpack(readCookie(visit.request, identityName(baseUrl)));
   // The state of a sign-in is valid for one attempt. So delete the cookie even if the attempt fails.
@@ -104,17 +142,27 @@ export async function finishIdentity(
   const { page } = kept;
   const tenant = page === undefined ? await tenantOf(clientOf(kept.query)) : null;
   if (tenant === undefined) return refuse(visit, LAPSED);
+  const { failures, asking } = callbacks;
+  const { source } = visit.wire;
+  const wait = failures.wait(source);
+  if (wait > 0) return refuse(visit, throttled(wait), page);
+  // The callback counts as failed before the provider answers. Otherwise a thousand parallel ones could all pass.
+  failures.failed(source);
   // Build the URL from the base URL and not from the header Host, because the identity provider compares this URL with
   // the redirect URI.
   const callback = new URL(`${baseUrl}${CALLBACK}?${visit.query}`);
-  const identity = await provider.finish(callback, kept).catch((error: unknown) => {
+  const finish = () => provider.finish(callback, kept);
+  const identity = await asking.run(networkOf(source), finish).catch((error: unknown) => {
     if (error instanceof NotVouchedFor) return error;
-    throw error;
+    throw error instanceof QueueFull ? new Failure('service_unavailable', { retryAfter: 1 }) : error;
   });
   if (identity instanceof NotVouchedFor) return refuse(visit, { ...REFUSED, cause: identity }, page);
+  failures.succeeded(source);
   const approvers = page !== undefined && isConsolePage(page);
   const signedIn = await signInWith(db, { tenant, ...identity, approvers });
-  if ('refused' in signedIn) return refuse(visit, UNKNOWN, page);
+  if ('refused' in signedIn) {
+    return refuse(visit, 'to' in signedIn ? moved(signedIn.to, baseUrl) : unknownHere(tenant, page), page);
+  }
   visit.record.audit = { person: signedIn.person };
   if (!('chooses' in signedIn)) tellPassed(visit, signedIn);
   const onward = page ?? `/oauth/authorize?${kept.query}`;
@@ -123,13 +171,14 @@ export async function finishIdentity(
 }
 
 /** Answers with an error page. The cause of the refusal goes only to the log. */
-function refuse(visit: Visit, { status, code, title, sentence, cause }: Refusal, page?: string): void {
+function refuse(visit: Visit, { status, code, title, sentence, retryAfter, cause }: Refusal, page?: string): void {
   const { requestId } = visit;
   visit.record.code = code;
   visit.record.cause = cause;
   visit.record.audit = { source: visit.wire.source };
   const advice = page === undefined ? undefined : (page.startsWith('/c/') ? RECORD : CONSOLE).advice;
-  visit.page(status, errorPage({ title, sentence, requestId, ...(advice !== undefined && { advice }) }));
+  const html = errorPage({ title, sentence, requestId, ...(advice !== undefined && { advice }) });
+  visit.page(status, html, undefined, { ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }) });
 }
 
 /** True only for paths of the gateway, so that a forged cookie cannot send the person to another site. */

@@ -1,14 +1,8 @@
 import { errorPage } from './views.ts';
 import type { Visit } from './visit.ts';
 
-/** What the error pages of a room say. `advice`: what to do. `away`: what the gateway could not do. */
-interface RoomTexts {
-  readonly advice: string;
-  readonly away: string;
-}
-
-/** The error pages of a room whose readers are people. */
-export function problems({ advice, away }: RoomTexts) {
+/** The error pages of a room whose readers are people. `advice` says what to do. */
+export function problems(advice: string) {
   const showProblem = (
     visit: Visit,
     status: number,
@@ -21,10 +15,14 @@ export function problems({ advice, away }: RoomTexts) {
   /** A failure becomes an error page, and the log gets the reason. */
   const showRefusal = (visit: Visit, error: unknown): void => {
     const { status, details } = visit.refusal(error);
+    const wrong =
+      visit.request.method === 'POST'
+        ? 'The form did not come from this page, or the page is out of date.'
+        : 'The address has a part that cannot be read. Correct the address.';
     const [title, sentence] =
       status < 500
-        ? ['This request cannot be answered', 'The form did not come from this page, or the page is out of date.']
-        : ['The gateway cannot answer now', `${away} Try again in a moment.`];
+        ? ['This request cannot be answered', wrong]
+        : ['The gateway cannot answer now', 'Try again in a moment.'];
     showProblem(visit, status, { title, sentence }, details.retryAfter);
   };
   return { showProblem, showRefusal };

@@ -1,3 +1,4 @@
+import type { Resource } from '../../../core/authority.ts';
 import { type Html, html } from '../html.ts';
 
 /** Longest name that a page shows, in Unicode characters. */
@@ -43,6 +44,11 @@ export function hostOf(host: string): Html {
   const text = plain(host);
   return html`<bdi class="host">${text.length > HOST ? `…${text.slice(1 - HOST)}` : text}</bdi>`;
 }
+
+export const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** The names of the interfaces. */
+export const INTERFACES: Readonly<Record<Resource, string>> = { rest: 'REST', mcp: 'MCP', a2a: 'A2A' };
 
 interface PageContents {
   readonly title: string;

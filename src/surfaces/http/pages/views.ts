@@ -1,3 +1,4 @@
+import { MEMBERSHIPS_MAX, type Organization } from '../../../auth/memberships.ts';
 import { type Html, html } from '../html.ts';
 import { EMAIL, hostOf, named, plain, shell } from './shell.ts';
 
@@ -63,8 +64,7 @@ export interface OrganizationsView {
   /** The client by URL that asks. Absent for a page of the gateway itself. */
   readonly client?: { readonly host: string; readonly name: string };
   readonly own?: OwnPage;
-  /** The token is what the button of the organization sends. */
-  readonly organizations: readonly { readonly name: string; readonly token: string }[];
+  readonly organizations: readonly Organization[];
 }
 
 export function signInPage(view: SignInView): string {
@@ -139,10 +139,16 @@ access to data of one of them. The app gets nothing before you approve on the ne
   }</p>
 <form method="post" action="${action}">
   ${organizations.map(
-    ({ name, token }) => html`
-  <p class="buttons"><button type="submit" name="choose" value="${token}">${named(name)}</button></p>`,
+    ({ id, name, token }) => html`
+  <p class="buttons"><button type="submit" name="choose" value="${token}">${named(name)} <span class="small"><code>${id}</code></span></button></p>`,
   )}
-</form>
+</form>${
+    organizations.length < MEMBERSHIPS_MAX
+      ? undefined
+      : html`
+<p class="small">This page has ${MEMBERSHIPS_MAX} organizations at most. If yours is missing, sign out. Then sign in
+with a password, and name the organization.</p>`
+  }
 <form method="post" action="${signOut}"><p><button class="plain" type="submit">Sign out</button></p></form>`;
   return shell({ title: 'Choose an organization', kind: 'narrow', body });
 }

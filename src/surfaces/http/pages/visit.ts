@@ -64,14 +64,14 @@ export class Visit<S extends PageServices = PageServices> {
   }
 }
 
+/** A client with too many unread answers has done nothing wrong in this request: it can send the request again. */
 export function asOAuthError(error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
-  const failure = asFailure(error);
-  if (failure.status < 500) return new OAuthError('invalid_request', { cause: failure.details.cause });
-  return new OAuthError(failure.status === 500 ? 'server_error' : 'temporarily_unavailable', {
-    cause: failure.details.cause ?? error,
-    retryAfter: failure.details.retryAfter ?? 1,
-  });
+  const { status, message, details } = asFailure(error);
+  const { cause, detail, retryAfter = 1 } = details;
+  if (status < 500 && status !== 429) return new OAuthError('invalid_request', { cause, sentence: detail ?? message });
+  const code = status === 500 ? 'server_error' : 'temporarily_unavailable';
+  return new OAuthError(code, { cause: cause ?? error, retryAfter });
 }
 
 /**

@@ -1,7 +1,7 @@
 import { CLASSES, type ScopeText } from '../../../core/scope-texts.ts';
 import { DATA_ACCESS, type DataAccess } from '../../../core/scopes.ts';
 import { type Html, html } from '../../http/html.ts';
-import { hostOf, named } from '../../http/pages/shell.ts';
+import { capital, hostOf, named } from '../../http/pages/shell.ts';
 
 /** What the consent page of a client by URL shows and asks in addition. */
 export interface ByUrlView {
@@ -27,13 +27,13 @@ export const LOOPBACK = html`<p class="note"><strong>This app runs on your own m
 machine can pretend to be this app. Approve only if you have just started the app yourself.</p>`;
 
 /** The data-access flags that a permission needs. The person grants them apart from the permission. */
-export function flagged({ flags }: ScopeText): Html | undefined {
+export function flagged({ flags, acts }: ScopeText): Html | undefined {
   if (flags.length === 0) return undefined;
   const names = listed(flags.map((flag) => CLASSES[flag]));
-  return html`<p class="small">Shows ${names} only with your tick under <a href="#data-access">Data access</a>.</p>`;
+  const ticks = `your tick${flags.length === 1 ? '' : 's'}`;
+  return html`<p class="small">${acts ? `Works only with ${ticks} for ${names}` : `Shows ${names} only with ${ticks}`} under
+<a href="#data-access">Data access</a>.</p>`;
 }
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const ABOUT: Readonly<Record<DataAccess, string>> = {
   message_content: 'What visitors and colleagues have written in conversations.',

@@ -1,7 +1,8 @@
+import type { Resource } from '../../../core/authority.ts';
 import { CLASSES, GROUPS, SCOPE_TEXTS, type ScopeGroup, type ScopeText } from '../../../core/scope-texts.ts';
 import type { DataAccess, Scope } from '../../../core/scopes.ts';
 import { type Html, html } from '../../http/html.ts';
-import { EMAIL, hostOf, named, plain, shell } from '../../http/pages/shell.ts';
+import { EMAIL, hostOf, INTERFACES, named, plain, shell } from '../../http/pages/shell.ts';
 import { type ByUrlView, checked, client, dataAccess, durations, flagged, LOOPBACK, listed } from './by-url.ts';
 
 export interface ConsentView {
@@ -14,7 +15,7 @@ export interface ConsentView {
   readonly redirectHost: string;
   /** E-mail address of the signed-in person. */
   readonly person: string;
-  readonly resource: 'rest' | 'mcp' | 'a2a';
+  readonly resource: Resource;
   /** How long the app can renew its access if the person allows the renewal, in hours. */
   readonly hours: number;
   /** Lifetime of an access token, in minutes. */
@@ -35,12 +36,6 @@ export interface ConsentView {
   /** Present for a client by URL. `app` is then the name that the client gives to itself. */
   readonly byUrl?: ByUrlView;
 }
-
-const INTERFACES: Readonly<Record<ConsentView['resource'], string>> = {
-  rest: 'REST',
-  mcp: 'MCP',
-  a2a: 'A2A',
-};
 
 export function consentPage(view: ConsentView): string {
   const groups = GROUPS.map((group, number) => ({
@@ -103,7 +98,7 @@ const facts = (view: ConsentView): Html => html`
 <dl class="facts">
   ${view.byUrl ? client(view.byUrl, view.app) : html`<div><dt>App</dt><dd class="name">${named(view.app)}</dd></div>`}
   <div><dt>Organization</dt><dd class="name">${named(view.organization)}</dd></div>
-  <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, choose Deny.</span></dd></div>
+  <div><dt>You are sent to</dt><dd>${hostOf(view.redirectHost)} <span class="small">If you did not come from there, close this page.</span></dd></div>
   <div><dt>Signed in as</dt><dd>${named(view.person, EMAIL)}
     <form method="post" action="${view.signOut}"><button class="plain" type="submit">Sign out</button></form></dd></div>
   <div><dt>Interface</dt><dd>${INTERFACES[view.resource]} <span class="small">The access works only on this interface.</span></dd></div>
@@ -232,9 +227,9 @@ const decision = (view: ConsentView): Html => html`
   <ul>
     <li>After either choice you are sent to ${hostOf(view.redirectHost)}. If you deny, the app gets nothing.</li>
     <li>${ends(view)}</li>
-    <li>The access can end sooner. The operator of this gateway can end the access with
-    <code>gateway consent revoke</code>, and the app can give the access back. The access also ends when the app’s
-    credential ends, and when you stop being an owner or admin.</li>
+    <li>The access can end sooner. You, and every owner or admin, can end the access in the console under Consents. The
+    operator of this gateway can end it with <code>gateway consent revoke</code>, and the app can give it back. The access
+    also ends when the app’s credential ends, and when you stop being an owner or admin.</li>
   </ul>
 </section>`;
 
