@@ -331,6 +331,7 @@ type Row = Record<string, unknown>;
 interface Plan {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
   readonly Schema?: string;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
@@ -376,6 +377,15 @@ async function planOf(sql: postgres.Sql, { text, values }: Sent, mode: 'custom' 
     await connection.unsafe('DEALLOCATE ALL; RESET plan_cache_mode').simple();
     connection.release();
   }
+}
+
+/** The text of a batch of a statement. The driver, too, asks PostgreSQL for the types of the parameters. */
+async function batchOf(connection: postgres.ReservedSql, text: string): Promise<string> {
+  await connection.unsafe(`PREPARE probe AS ${text}`).simple();
+  const [{ types } = expect.fail()] = await connection<{ types: string[] }[]>`
+    SELECT to_json(parameter_types::text[]) AS types FROM pg_prepared_statements WHERE name = 'probe'`;
+  await connection.unsafe('DEALLOCATE probe').simple();
+  return batchText(text.split(/\$\d+/), types);
 }
 
 describe('plans at 20,000 conversations and 200,000 messages', () => {
@@ -424,11 +434,7 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
       // In one transaction, now() is the same for all statements.
       await connection.unsafe('BEGIN').simple();
       for (const [name, { text, values }] of seen.values()) {
-        await connection.unsafe(`PREPARE probe AS ${text}`).simple();
-        const [{ types } = expect.fail()] = await connection<{ types: string[] }[]>`
-          SELECT to_json(parameter_types::text[]) AS types FROM pg_prepared_statements WHERE name = 'probe'`;
-        await connection.unsafe('DEALLOCATE probe').simple();
-        const batch = batchText(text.split(/\$\d+/), types);
+        const batch = await batchOf(connection, text);
         const revoked = values.map((value) => (value instanceof Uint8Array ? new Uint8Array(32) : value));
         const run = (of: string, all: readonly Value[]): Promise<Row[]> =>
           connection.unsafe<Row[]>(of.replaceAll(/\$(\d+)/g, (_, n) => literal(all[n - 1] ?? null))).simple();
@@ -455,5 +461,64 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
     expect(whole).toEqual([]);
     expect(compared).toBeGreaterThan(60);
     expect(guarded).toBeGreaterThan(60);
+  });
+});
+
+describe('a search of contacts by prefix', () => {
+  const LARGE = `/contacts?website_id=${webId(1, SITES)}`;
+  const prefixes = { name: 'abc', email: 'abc', mobile: '+49123', phone: '+1123' };
+  beforeAll(async () => {
+    await database.sql`ALTER TABLE platform.contact DISABLE TRIGGER USER`;
+    await database.sql`INSERT INTO platform.contact (tenant, site, id, external_id, name, email, mobile, phone, created_at)
+      SELECT 1, ${SITES}::bigint, n, 'large-' || n, md5(n::text), md5(n || 'e'), '+49' || n, '+1' || n, now()
+        FROM generate_series(${PER_SITE + 1}::bigint, 60000) AS n`;
+    await database.sql`ALTER TABLE platform.contact ENABLE TRIGGER USER`;
+    await database.sql`VACUUM ANALYZE platform.contact`;
+  });
+
+  it('TN-06 uses the index of each field among 60,000 contacts, with any text, alone and in a batch', async () => {
+    const connection = await database.sql.reserve();
+    const blocks: string[] = [];
+    try {
+      for (const [field, prefix] of [...Object.entries(prefixes), ['all', 'abc'] as const]) {
+        const path = `/api/v1${LARGE}&query=${encodeURIComponent(prefix)}&query_field=${field}`;
+        const [{ text, values } = expect.fail()] = (await statementsOf(path, token)).own;
+        const many = [...Array(SIZE).fill(values)].flat().concat(SIZE);
+        const batch = { text: await batchOf(connection, text), values: many };
+        for (const [reads, statement] of [
+          [1, { text, values }],
+          [SIZE, batch],
+        ] as const) {
+          const plan = await planOf(database.sql, statement, 'generic');
+          const indexes = nodesOf(plan).flatMap((node) => node['Index Name'] ?? []);
+          const used = indexes.filter((name) => name.startsWith('contact_')).sort();
+          const wanted = (field === 'all' ? Object.keys(prefixes) : [field]).map((name) => `contact_${name}`).sort();
+          expect([field, reads, used]).toEqual([field, reads, wanted]);
+          const read = (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+          blocks.push(`${field} ${reads} ${read}`);
+          expect(read, `${field} of ${reads}`).toBeLessThan(reads * 250);
+        }
+      }
+    } finally {
+      connection.release();
+    }
+    console.info(`blocks of searches of contacts by prefix: ${blocks.join(', ')}`);
+  });
+
+  it('finds what starts with the text, up to the last characters of Unicode', async () => {
+    const LAST = '\u{10ffff}';
+    const names = ['Ж', 'Жa', 'Ж\ud7ff', 'Ж\ud7ffa', 'Ж\ue000', `Ж${LAST}`, `Ж${LAST}a`, 'З', 'ж', LAST, `${LAST}a`];
+    const wild = ['Ж%', 'Ж%a', 'Ж_', 'Ж\\', 'Ж\\a'];
+    const planted = [...names, ...wild];
+    await database.sql`UPDATE platform.contact c SET name = p.name
+      FROM unnest(${planted}::text[]) WITH ORDINALITY AS p (name, n) WHERE c.site = ${SITES} AND c.id = 60000 - p.n`;
+    for (const field of ['name', 'all']) {
+      for (const prefix of planted) {
+        const query = `${LARGE}&query=${encodeURIComponent(prefix)}&query_field=${field}&limit=100`;
+        const { body } = await gateway.ask(`/api/v1${query}`, { token });
+        const found = body.data.data.map((one: { name: string }) => one.name);
+        expect([prefix, found]).toEqual([prefix, planted.filter((name) => name.startsWith(prefix))]);
+      }
+    }
   });
 });
