@@ -25,6 +25,7 @@ import {
   unrecordedNotes,
   uselessAuthors,
   wrongFiles,
+  wrongLocale,
   wrongTotals,
 } from '../store/doctor/doctor.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -167,6 +168,12 @@ const CHECKS: readonly Check[] = [
     'warning',
     'enabled webhooks whose credential has ended or lacks a grant for the website',
     unpermittedEndpoints,
+  ),
+  counting(
+    'locale',
+    'warning',
+    'the database knows the letter case of ASCII only, so a search misses other words; restore a dump into a database with the encoding UTF8 and a locale such as C.UTF-8',
+    wrongLocale,
   ),
   counting(
     'indexes',
