@@ -309,7 +309,7 @@ describe('artifacts', () => {
       const { data } = task.artifacts[0].parts[0].data;
       return [data.messages.length, data.notes.map(({ id }: { id: string }) => id), data.left_out];
     };
-    const newest = ['nte_1_1_740020', 'nte_1_1_740019', 'nte_1_1_740018'];
+    const newest = ['740020', '740019', '740018'];
     expect(await brief()).toEqual([5, newest, ['notes']]);
     // The last message and a note are larger than an artifact.
     await sql`UPDATE platform.message SET text = repeat('漢', 32768) WHERE conversation_id = 740001`;
