@@ -9,7 +9,7 @@ import { both, DIRECTORY, PII, type Requirement } from '../core/scopes.ts';
 import { type Fragment, isOneOf, likeLiteral, sql } from '../core/sql.ts';
 import { Platform, STATUS_WORDS, STATUSES } from './conversation.ts';
 import { isDay, zoneOf } from './report-range.ts';
-import { zoneName } from './zone.ts';
+import { fromDay, untilDay, zoneName } from './zone.ts';
 
 const DATE = z.core.regexes.date.source.slice(1, -1);
 const TIME = z.core.regexes.datetime({}).source.slice(1 + DATE.length, -1);
@@ -104,7 +104,7 @@ export function zoneOfDays(
   throw new Failure('invalid_parameter', { errors });
 }
 
-/** `zone` is the time zone of local days, which need no midnight (store/calls/counts.ts). */
+/** `zone` is the time zone of local days. */
 export function byConversation(by: ConversationFilters, zone?: string): Fragment[] {
   const localDay = sql`(c.created_at AT TIME ZONE (SELECT ${zoneName(sql`${zone ?? 'UTC'}::text`)}))::date`;
   const given = <T>(value: T | undefined, condition: (value: T) => Fragment): Fragment[] =>
@@ -124,14 +124,10 @@ export function byConversation(by: ConversationFilters, zone?: string): Fragment
     ...given(by.subsite_id, (id) => sql`c.subsite_id = ${native(id)}`),
     ...given(by.operator_id, (id) => (id === NONE ? sql`c.operator_id IS NULL` : sql`c.operator_id = ${native(id)}`)),
     ...given(by.created_from, (at) =>
-      isDay(at)
-        ? sql`c.created_at >= ${at}::date - 1 AND (c.created_at >= ${at}::date + 1 OR ${localDay} >= ${at}::date)`
-        : sql`c.created_at >= ${at}::timestamptz`,
+      isDay(at) ? fromDay(at, localDay) : sql`c.created_at >= ${at}::timestamptz`,
     ),
     ...given(by.created_to, (at) =>
-      isDay(at)
-        ? sql`c.created_at < ${at}::date + 2 AND (c.created_at < ${at}::date OR ${localDay} <= ${at}::date)`
-        : sql`c.created_at < ${at}::timestamptz`,
+      isDay(at) ? untilDay(at, localDay) : sql`c.created_at < ${at}::timestamptz`,
     ),
     ...given(by.disposition, (value) => sql`c.disposition = ${value}`),
     ...given(by.updated_since, (at) => sql`c.updated_at >= ${at}::timestamptz`),
