@@ -25,11 +25,11 @@ import {
   unrecordedNotes,
   uselessAuthors,
   wrongFiles,
-  wrongLocale,
   wrongTotals,
 } from '../store/doctor/doctor.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { missingIndexes } from '../store/open/build.ts';
+import { lookAt } from '../store/open/server.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { findMoves } from './open-moves.ts';
@@ -173,7 +173,7 @@ const CHECKS: readonly Check[] = [
     'locale',
     'warning',
     'the database knows the letter case of ASCII only, so a search misses other words; restore a dump into a database with the encoding UTF8 and a locale such as C.UTF-8',
-    wrongLocale,
+    async (db) => ((await lookAt(db)).foldsCase ? 0 : 1),
   ),
   counting(
     'indexes',

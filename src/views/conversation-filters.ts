@@ -123,12 +123,8 @@ export function byConversation(by: ConversationFilters, zone?: string): Fragment
     ...given(by.team_id, (id) => (id === NONE ? sql`c.team_id IS NULL` : sql`c.team_id = ${native(id)}`)),
     ...given(by.subsite_id, (id) => sql`c.subsite_id = ${native(id)}`),
     ...given(by.operator_id, (id) => (id === NONE ? sql`c.operator_id IS NULL` : sql`c.operator_id = ${native(id)}`)),
-    ...given(by.created_from, (at) =>
-      isDay(at) ? fromDay(at, localDay) : sql`c.created_at >= ${at}::timestamptz`,
-    ),
-    ...given(by.created_to, (at) =>
-      isDay(at) ? untilDay(at, localDay) : sql`c.created_at < ${at}::timestamptz`,
-    ),
+    ...given(by.created_from, (at) => (isDay(at) ? fromDay(at, localDay) : sql`c.created_at >= ${at}::timestamptz`)),
+    ...given(by.created_to, (at) => (isDay(at) ? untilDay(at, localDay) : sql`c.created_at < ${at}::timestamptz`)),
     ...given(by.disposition, (value) => sql`c.disposition = ${value}`),
     ...given(by.updated_since, (at) => sql`c.updated_at >= ${at}::timestamptz`),
   ];

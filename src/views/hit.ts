@@ -97,7 +97,9 @@ export function hitOf(hit: SearchHit, page: (id: string) => string): z.output<ty
   return {
     id: record,
     title:
-      kind === 'notes' ? `Note${name === undefined ? '' : ` on ${name}`} of ${day}` : (name ?? `Conversation of ${day}`),
+      kind === 'notes'
+        ? `Note${name === undefined ? '' : ` on ${name}`} of ${day}`
+        : (name ?? `Conversation of ${day}`),
     url: page(record),
     kind: KINDS[kind],
     website_id: website.id,

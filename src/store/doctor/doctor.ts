@@ -4,7 +4,6 @@ import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 import { NUMBERED } from '../events/journal.ts';
-import { FOLDS_CASE } from '../open/server.ts';
 
 // The checks of `gateway doctor`. Each check counts wrong rows in one snapshot of the store.
 
@@ -272,9 +271,6 @@ const BEHIND = 60;
 export const lateSources = countOf(sql`
   SELECT count(*)::integer AS count FROM gateway.source s
    WHERE NOT s.paused AND gateway.lives_here(s.tenant) AND (gateway.source_state(s) = 'failing' OR gateway.source_lag(s) > ${BEHIND} OR s.compare_error IS NOT NULL)`);
-
-/** One if the database knows the letter case of ASCII only. */
-export const wrongLocale = countOf(sql`SELECT (NOT ${FOLDS_CASE})::integer AS count`);
 
 export const rejectedRows = countOf(sql`
   SELECT count(DISTINCT (source, origin))::integer AS count FROM gateway.source_reject`);

@@ -35,7 +35,7 @@ export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA
 const NEXT_HOST = 300;
 
 /** SQL: true if the lower case of É and П is é and п. Another encoding than UTF8 may not have these letters. */
-export const FOLDS_CASE = raw(`(SELECT coalesce(bool_and(lower(chr(letter)) = chr(letter + 32)), false)
+const FOLDS_CASE = raw(`(SELECT coalesce(bool_and(lower(chr(letter)) = chr(letter + 32)), false)
             FROM unnest('{201,1055}'::integer[]) AS letter WHERE getdatabaseencoding() = 'UTF8')`);
 
 export async function lookAt(db: Database): Promise<StoreServer> {
@@ -92,7 +92,8 @@ const leadsToReplica = (setting: Setting): string =>
 export function requireCase({ foldsCase, isNew }: StoreServer, setting: Setting): string | undefined {
   if (foldsCase) return undefined;
   const found = `${setting} leads to a database whose locale knows the letter case of ASCII only, so a search misses words such as É.`;
-  if (!isNew) return `${found} Restore a dump of it into a database with the encoding UTF8 and a locale such as C.UTF-8.`;
+  if (!isNew)
+    return `${found} Restore a dump of it into a database with the encoding UTF8 and a locale such as C.UTF-8.`;
   throw new StoreUnavailable(
     `${found} Make another one: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8';`,
   );
