@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { type Authority, isRestricted, meets } from '../core/authority.ts';
 import { type Condition, isAlternative } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';

@@ -23,9 +23,7 @@ export function operationsText(registry: Registry, nameOf: NameOf): string {
   return Object.entries(TAGS)
     .map(([tag, description]) => {
       const tools = registry.operations.filter((tool) => tool.tag === tag);
-      return [`### ${tag}`, '', description, ...tools.map((tool) => `\n${operation(tool, nameOf)}`)].join(
-        '\n',
-      );
+      return [`### ${tag}`, '', description, ...tools.map((tool) => `\n${operation(tool, nameOf)}`)].join('\n');
     })
     .join('\n\n');
 }

@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientTold } from '../../core/audit.ts';
+import { isObject } from '../../core/json.ts';
 import { headerOf } from '../http/request.ts';
-import { INVALID_PARAMS, isObject, type Message, type Params, RpcError } from '../jsonrpc/envelope.ts';
+import { INVALID_PARAMS, type Message, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { ASSUMED, legacyOf, MODERN, SERVED, type Version } from './versions.ts';
 
 /** Error codes of MCP 2026-07-28, both with HTTP status 400. */

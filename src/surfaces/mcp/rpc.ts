@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { accepts } from '../../core/accepted-values.ts';
+import { isObject } from '../../core/json.ts';
 import type { Prompt } from '../../core/prompt.ts';
 import type { ResourceDeclaration } from '../../core/resource.ts';
 import type { SkillFile } from '../../core/skill-file.ts';
@@ -7,7 +8,7 @@ import type { McpEvents } from '../../events/mcp/mcp-events.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { once } from '../http/document.ts';
-import { isObject, METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
+import { METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { eventsCapability, mcpEvents, PollParams, SubscribeParams, UnsubscribeParams } from './events.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import type { Answer } from './lifecycle.ts';

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { INVALID_PARAMS, isObject, type Params, RpcError } from '../../../src/surfaces/jsonrpc/envelope.ts';
+import { isObject } from '../../../src/core/json.ts';
+import { INVALID_PARAMS, type Params, RpcError } from '../../../src/surfaces/jsonrpc/envelope.ts';
 import type { Answer } from '../../../src/surfaces/mcp/lifecycle.ts';
 import { modernResult } from '../../../src/surfaces/mcp/modern.ts';
 import { type Dispatch, openRpc, type RpcOptions } from '../../../src/surfaces/mcp/rpc.ts';

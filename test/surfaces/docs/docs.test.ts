@@ -60,8 +60,13 @@ it('the changelog is a JSON Feed, with one item for each version', async () => {
   expect(items[0]).toMatchObject({ id: `${address}#0.1.0`, title: expect.stringMatching(/^0\.1\.0 - /) });
   expect(items[0].content_text).toContain('### Added');
   const page = await (await get('/docs')).text();
-  expect(page).toContain('<link rel="alternate" type="application/feed+json" title="Changelog" href="/changelog.json">');
-  const told = changelogFeed('# Changes\n\n## 0.3.0 - unreleased\n\nnew\n\n## 0.2.0 - 2026-12-01\n\n- old\n', 'https://g.test');
+  expect(page).toContain(
+    '<link rel="alternate" type="application/feed+json" title="Changelog" href="/changelog.json">',
+  );
+  const told = changelogFeed(
+    '# Changes\n\n## 0.3.0 - unreleased\n\nnew\n\n## 0.2.0 - 2026-12-01\n\n- old\n',
+    'https://g.test',
+  );
   expect(told).toMatchObject({
     items: [
       { id: 'https://g.test/changelog.json#0.3.0', title: '0.3.0 - unreleased', content_text: 'new' },
