@@ -14,6 +14,8 @@ export class Fragment {
     readonly lists?: boolean,
     /** The whole text, if it is kept for many statements (`withValue`). */
     readonly text?: string,
+    /** True if the statement is shared with no other read (`unshared`). */
+    readonly alone?: boolean,
   ) {}
 }
 
@@ -41,6 +43,10 @@ export const runFor = (app: string, { texts, values }: Fragment): Fragment => ne
 
 /** A statement whose answer has lists in place of objects. A row of 27 columns takes 2 µs less. */
 export const asLists = ({ texts, values, app }: Fragment): Fragment => new Fragment(texts, values, app, true);
+
+/** A read that shares no statement with other reads, because PostgreSQL must know its values to plan it well. */
+export const unshared = ({ texts, values, app, lists, text }: Fragment): Fragment =>
+  new Fragment(texts, values, app, lists, text, true);
 
 /** Turns a constant of the program, such as a column name, into SQL. Never pass text from a caller. */
 export const raw = (text: string): Fragment => new Fragment([text], []);

@@ -115,9 +115,9 @@ export const SEARCH_FIELDS = ['name', 'email', 'mobile', 'phone'] as const;
 
 /**
  * SQL condition for a search. `%` and `_` have no special meaning. PostgreSQL can look up a LIKE in an index only if it
- * knows the pattern when it plans. In a shared statement (store/driver/shared-reads.ts), it does not. So a prefix is
- * also a range. Its operators compare bytes, as the indexes contact_name to contact_phone do. The LIKE stays: it makes
- * PostgreSQL expect few rows. Else PostgreSQL could read the contacts from the newest on until it has a page.
+ * knows the pattern when it plans. After some calls, it can plan for any pattern. So a prefix is also a range, whose
+ * operators compare bytes, as the indexes contact_name to contact_phone do. The LIKE stays: it makes PostgreSQL expect
+ * few rows. Else PostgreSQL could read the contacts from the newest on until it has a page.
  */
 export function searchContacts(
   query: string,

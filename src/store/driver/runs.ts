@@ -199,7 +199,7 @@ export function openRuns(options: RunsOptions): Runs {
    */
   const shared = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
     const { app } = statement;
-    if (app === undefined) return alone<Row>(statement);
+    if (app === undefined || statement.alone) return alone<Row>(statement);
     const sent = statementOf(statement);
     if (performance.now() < downUntil) throw unreachable(downBy);
     try {
