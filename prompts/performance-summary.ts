@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WebsiteId } from '../src/core/ids.ts';
 import { definePrompt } from '../src/core/prompt.ts';
-import { ReportDay, ReportZone } from '../src/views/report-range.ts';
+import { ReportDay, reportDays } from '../src/views/report-range.ts';
 
 export default definePrompt({
   name: 'performance_summary',
@@ -17,9 +17,7 @@ export default definePrompt({
     end: ReportDay.optional().describe(
       'Last local day, YYYY-MM-DD, included. Send this argument only with range date. The period has at most 31 days.',
     ),
-    timezone: ReportZone.optional().describe(
-      'IANA time zone of the days and hours. The default is the time zone of the website.',
-    ),
+    timezone: reportDays.timezone,
   },
   lacking: ({ range, start, end }) => [
     ...(range === 'date' && start === undefined ? ['start'] : []),

@@ -1,10 +1,29 @@
 import { z } from 'zod';
 import { ConversationId } from '../src/core/ids.ts';
-import { PLAIN_BYTES } from '../src/core/limits.ts';
+import { ARTIFACT_BYTES } from '../src/core/limits.ts';
 import { defineSkill } from '../src/core/skill.ts';
 
 /** Newest messages in the answer. Fewer are read again if the answer is too large for an artifact. */
 const MESSAGES = [30, 10, 3, 1] as const;
+/** Bytes that notes may keep while messages are left out: one long note. With the last message, they keep what is left. */
+const NOTES_BYTES = 40_960;
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
+
+/** Leaves out the oldest notes until the brief fits, or the notes have at most `kept` bytes. Says so in `left_out`. */
+function dropNotes(brief: unknown, kept: number): void {
+  const { notes = [], left_out } = Object(brief).data as { notes?: unknown[]; left_out: string[] }; // the body of conversation_brief
+  let held = bytesOf(notes);
+  let excess = bytesOf(brief) - ARTIFACT_BYTES;
+  if (excess <= 0 || held <= kept || notes.length === 0) return;
+  left_out.push('notes');
+  excess += bytesOf('notes') + 1;
+  while (excess > 0 && held > kept && notes.length > 0) {
+    const bytes = bytesOf(notes.pop()) + 1;
+    held -= bytes;
+    excess -= bytes;
+  }
+}
 
 export default defineSkill({
   name: 'conversation_handover',
@@ -18,7 +37,8 @@ export default defineSkill({
     let brief: unknown;
     for (const messages of MESSAGES) {
       brief = await call('conversation_brief', { ...input, messages });
-      if (Buffer.byteLength(JSON.stringify(brief)) <= PLAIN_BYTES) break;
+      dropNotes(brief, messages === 1 ? 0 : NOTES_BYTES);
+      if (bytesOf(brief) <= ARTIFACT_BYTES) break;
     }
     return brief;
   },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineSkill } from '../src/core/skill.ts';
 import { inWebsite } from '../src/core/tool.ts';
 import { RANGES } from '../src/views/report.ts';
-import { periodOf, ReportDay, ReportZone, zoneOf } from '../src/views/report-range.ts';
+import { periodOf, reportDays, zoneOf } from '../src/views/report-range.ts';
 
 export default defineSkill({
   name: 'support_insights',
@@ -14,15 +14,7 @@ export default defineSkill({
   input: z.strictObject({
     ...inWebsite,
     range: z.enum(RANGES).describe('Period in local days. The value date needs start and end.'),
-    start: ReportDay.optional().describe(
-      'First local day, YYYY-MM-DD, only with range date. Other ranges refuse this parameter.',
-    ),
-    end: ReportDay.optional().describe(
-      'Last local day, YYYY-MM-DD, included. The report covers at most 31 days. Ranges other than date refuse this parameter.',
-    ),
-    timezone: ReportZone.optional().describe(
-      'IANA time zone of the days and hours. The default is the time zone of the website.',
-    ),
+    ...reportDays,
   }),
   examples: [
     { website_id: 'web_1_1', range: 'last-7-days' },

@@ -29,6 +29,7 @@ import {
 } from '../store/doctor/doctor.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { missingIndexes } from '../store/open/build.ts';
+import { lookAt } from '../store/open/server.ts';
 import type { RunAction } from './context.ts';
 import { existingStore } from './existing-store.ts';
 import { findMoves } from './open-moves.ts';
@@ -167,6 +168,12 @@ const CHECKS: readonly Check[] = [
     'warning',
     'enabled webhooks whose credential has ended or lacks a grant for the website',
     unpermittedEndpoints,
+  ),
+  counting(
+    'locale',
+    'warning',
+    'the database knows the letter case of ASCII only, so a search misses other words; restore a dump into a database with the encoding UTF8 and a locale such as C.UTF-8',
+    async (db) => ((await lookAt(db)).foldsCase ? 0 : 1),
   ),
   counting(
     'indexes',

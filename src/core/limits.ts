@@ -2,6 +2,8 @@
 export const BODY_BYTES = 65_536;
 /** The price of an operation covers this many bytes of the answer. A longer answer costs more. */
 export const PLAIN_BYTES = 131_072;
+/** The largest artifact of an A2A task, in bytes. */
+export const ARTIFACT_BYTES = 131_072;
 /** Access tokens that a client gets in a minute without a person’s consent. */
 export const TOKENS_PER_MINUTE = 60;
 /** Records on a page, at most. */
@@ -66,7 +68,7 @@ export const PUBLIC_LIMITS: readonly (readonly [group: string, rows: readonly (r
     [
       ['Life of a task', '15 minutes, or until the credential expires'],
       ['Tasks that have not expired', '100 for each installation, of which 5 run'],
-      ['Artifact', '128 KiB'],
+      ['Artifact', `${ARTIFACT_BYTES / 1_024} KiB`],
       ['Texts of a task', 'the newest 20, at most 64 KiB'],
       ['Streams', '20 for each credential, and 1,000 for each process of the gateway'],
     ],

@@ -36,6 +36,8 @@ export interface PageRequest<Parent extends string = string, Grand extends strin
    * connections for slow reads. So a page can be short or empty although the list has more pages.
    */
   readonly search?: Fragment | undefined;
+  /** True if PostgreSQL must know the values of the conditions to plan the read well. Then it shares no statement. */
+  readonly alone?: boolean;
   /** True if a condition names the time zone of the caller. */
   readonly zoned?: boolean;
 }

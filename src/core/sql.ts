@@ -14,6 +14,8 @@ export class Fragment {
     readonly lists?: boolean,
     /** The whole text, if it is kept for many statements (`withValue`). */
     readonly text?: string,
+    /** True if the statement is shared with no other read (`unshared`). */
+    readonly alone?: boolean,
   ) {}
 }
 
@@ -43,6 +45,10 @@ export const runFor = (app: string, { texts, values, lists, text }: Fragment): F
 /** A statement whose answer has lists in place of objects. A row of 27 columns takes 2 µs less. */
 export const asLists = ({ texts, values, app }: Fragment): Fragment => new Fragment(texts, values, app, true);
 
+/** A read that shares no statement with other reads, because PostgreSQL must know its values to plan it well. */
+export const unshared = ({ texts, values, app, lists, text }: Fragment): Fragment =>
+  new Fragment(texts, values, app, lists, text, true);
+
 /** Turns a constant of the program, such as a column name, into SQL. Never pass text from a caller. */
 export const raw = (text: string): Fragment => new Fragment([text], []);
 
@@ -51,6 +57,15 @@ export const empty: Fragment = raw('');
 export function join(fragments: readonly Fragment[], separator: string): Fragment {
   return fragments.reduce((all, next, i) => (i === 0 ? next : sql`${all}${raw(separator)}${next}`), empty);
 }
+
+/**
+ * SQL condition: the column has one of the values. A single value can be read in the order of an index. A list cannot,
+ * and when PostgreSQL plans for any list, it expects ten values, and so many rows that it reads the whole website.
+ */
+export const isOneOf = (column: string, type: 'text' | 'bigint', values: readonly string[]): Fragment =>
+  values.length === 1
+    ? sql`${raw(column)} = ${values[0] ?? null}`
+    : sql`${raw(column)} = ANY(${values}::${raw(type)}[])`;
 
 export function compile(fragment: Fragment): { text: string; values: Value[] } {
   const text = fragment.text ?? fragment.texts.reduce((all, next, i) => (i === 0 ? next : `${all}$${i}${next}`), '');

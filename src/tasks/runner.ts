@@ -1,6 +1,7 @@
 import PQueue from 'p-queue';
 import type { Books, CallOrigin, CallReport } from '../core/audit.ts';
 import type { Authority } from '../core/authority.ts';
+import { ARTIFACT_BYTES } from '../core/limits.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
 import { pauseUpTo } from '../flow/pause.ts';
@@ -63,7 +64,6 @@ export interface RunnerOptions {
 }
 
 const HELD = 1_000;
-const ARTIFACT_BYTES = 131_072;
 /** Milliseconds between two attempts to start waiting tasks, or to store the end of a task. */
 const EVERY = 250;
 const RENEWAL = TASK_LEASE / 4;

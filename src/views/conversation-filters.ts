@@ -6,10 +6,10 @@ import { ChannelId, ContactId, NONE, native, OperatorId, orNone, SubsiteId, Team
 import { shared } from '../core/parameters.ts';
 import { Rfc3339Time } from '../core/rfc3339.ts';
 import { both, DIRECTORY, PII, type Requirement } from '../core/scopes.ts';
-import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
+import { type Fragment, isOneOf, likeLiteral, sql } from '../core/sql.ts';
 import { Platform, STATUS_WORDS, STATUSES } from './conversation.ts';
 import { isDay, zoneOf } from './report-range.ts';
-import { zoneName } from './zone.ts';
+import { fromDay, untilDay, zoneName } from './zone.ts';
 
 const DATE = z.core.regexes.date.source.slice(1, -1);
 const TIME = z.core.regexes.datetime({}).source.slice(1 + DATE.length, -1);
@@ -104,7 +104,7 @@ export function zoneOfDays(
   throw new Failure('invalid_parameter', { errors });
 }
 
-/** `zone` is the time zone of local days, which need no midnight (store/calls/counts.ts). */
+/** `zone` is the time zone of local days. */
 export function byConversation(by: ConversationFilters, zone?: string): Fragment[] {
   const localDay = sql`(c.created_at AT TIME ZONE (SELECT ${zoneName(sql`${zone ?? 'UTC'}::text`)}))::date`;
   const given = <T>(value: T | undefined, condition: (value: T) => Fragment): Fragment[] =>
@@ -117,22 +117,14 @@ export function byConversation(by: ConversationFilters, zone?: string): Fragment
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
         WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id AND k.contact_id = ${native(id)})`,
     ),
-    ...given(by.status, (list) => sql`c.status = ANY(${list.split(',')})`),
+    ...given(by.status, (list) => isOneOf('c.status', 'text', list.split(','))),
     ...given(by.platform, (platform) => sql`c.platform = ${platform}`),
     ...given(by.channel_id, (id) => sql`c.channel_id = ${native(id)}`),
     ...given(by.team_id, (id) => (id === NONE ? sql`c.team_id IS NULL` : sql`c.team_id = ${native(id)}`)),
     ...given(by.subsite_id, (id) => sql`c.subsite_id = ${native(id)}`),
     ...given(by.operator_id, (id) => (id === NONE ? sql`c.operator_id IS NULL` : sql`c.operator_id = ${native(id)}`)),
-    ...given(by.created_from, (at) =>
-      isDay(at)
-        ? sql`c.created_at >= ${at}::date - 1 AND (c.created_at >= ${at}::date + 1 OR ${localDay} >= ${at}::date)`
-        : sql`c.created_at >= ${at}::timestamptz`,
-    ),
-    ...given(by.created_to, (at) =>
-      isDay(at)
-        ? sql`c.created_at < ${at}::date + 2 AND (c.created_at < ${at}::date OR ${localDay} <= ${at}::date)`
-        : sql`c.created_at < ${at}::timestamptz`,
-    ),
+    ...given(by.created_from, (at) => (isDay(at) ? fromDay(at, localDay) : sql`c.created_at >= ${at}::timestamptz`)),
+    ...given(by.created_to, (at) => (isDay(at) ? untilDay(at, localDay) : sql`c.created_at < ${at}::timestamptz`)),
     ...given(by.disposition, (value) => sql`c.disposition = ${value}`),
     ...given(by.updated_since, (at) => sql`c.updated_at >= ${at}::timestamptz`),
   ];

@@ -16,6 +16,12 @@ export const NoteId = named(
     .describe('Id of a note. The id is a positive integer, written as a string.'),
 );
 
+const NoteNumber = z
+  .int()
+  .min(1)
+  .max(2_147_483_647)
+  .describe('Id of the note, as a number. The number equals the string in `id`.');
+
 const text = f.weighedText('n.text', TEXT);
 
 export const NoteView = f.defineView({
@@ -40,12 +46,7 @@ export const NoteView = f.defineView({
   },
   fields: {
     id: f.derived(NoteId, ['n.id'], ([id]) => String(id), { example: '15' }),
-    note_id: f.derived(
-      z.int().min(1).max(2_147_483_647).describe('Id of the note, as a number. The number equals the string in `id`.'),
-      ['n.id'],
-      ([id]) => Number(id),
-      { example: 15 },
-    ),
+    note_id: f.derived(NoteNumber, ['n.id'], ([id]) => Number(id), { example: 15 }),
     text: f.nullableText(
       text,
       TEXT,
@@ -71,10 +72,7 @@ export const NoteAddedSchema = named(
   'NoteAdded',
   z.strictObject({
     id: example('15', NoteId),
-    note_id: example(
-      15,
-      z.int().min(1).max(2_147_483_647).describe('Id of the note, as a number. The number equals the string in `id`.'),
-    ),
+    note_id: example(15, NoteNumber),
     text: example(
       'Asked for a refund on order 1042.',
       writtenBy('outsiders', z.string().max(4000)).describe('Text of the note, exactly as the request sent the text.'),

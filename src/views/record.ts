@@ -1,6 +1,6 @@
 import { type Demand, meets, type Rights } from '../core/authority.ts';
 import { parseId } from '../core/ids.ts';
-import type { Reads } from '../core/reads.ts';
+import type { Page, Reads } from '../core/reads.ts';
 import { both, DIRECTORY, INT, MSG, needs, PII } from '../core/scopes.ts';
 import { SAID_NEEDS } from '../core/search.ts';
 import { clip, type Projection } from '../core/view.ts';
@@ -157,8 +157,8 @@ const READ: Readonly<Record<PartKind, (reader: RecordReader) => Promise<Shown>>>
     to.said('Rating', rating.label);
     to.fact('Rating score', rating.score);
     if (may('contacts')) {
-      const { rows } = await read.page(ContactView, { within: [{ view: ConversationView, id }], limit: LISTED });
-      to.contacts(rows);
+      const page = await read.page(ContactView, { within: [{ view: ConversationView, id }], limit: LISTED });
+      to.contacts(rowsOf(to, page));
     }
     const visitor = one['visitor_id'];
     if (may('notes') && typeof visitor === 'string') await notes(reader, { view: VisitorView, id: visitor });
@@ -179,12 +179,8 @@ const READ: Readonly<Record<PartKind, (reader: RecordReader) => Promise<Shown>>>
     to.said('Time zone', one['time_zone']);
     for (const name of ['country', 'created_at', 'updated_at', 'blocked'] as const) to.fact(labelOf(name), one[name]);
     if (may('visitors')) {
-      const { rows, next_cursor } = await read.page(VisitorView, {
-        within: [{ view: ContactView, id }],
-        limit: LISTED,
-      });
-      if (next_cursor !== null) to.cutHere();
-      to.visitors(rows);
+      const page = await read.page(VisitorView, { within: [{ view: ContactView, id }], limit: LISTED });
+      to.visitors(rowsOf(to, page));
     }
     if (may('conversations')) await conversations(reader, { where: byConversation({ contact_id: id }) });
     if (may('notes')) await notes(reader, { view: ContactView, id });
@@ -197,7 +193,7 @@ const READ: Readonly<Record<PartKind, (reader: RecordReader) => Promise<Shown>>>
     to.said('Nickname', one['nickname']);
     for (const name of ['created_at', 'last_seen_at', 'blocked', 'conversation_count'] as const)
       to.fact(labelOf(name), one[name]);
-    if (may('contacts')) to.contacts((await read.page(ContactView, { within, limit: LISTED })).rows);
+    if (may('contacts')) to.contacts(rowsOf(to, await read.page(ContactView, { within, limit: LISTED })));
     await conversations(reader, { within });
     if (may('notes')) await notes(reader, within[0]);
     return { title: one['nickname'], created_at: one['created_at'] };
@@ -219,24 +215,26 @@ function labelOf(member: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
+/** The rows of a page. If more rows follow, the record is marked as incomplete. */
+function rowsOf<Name extends string>(to: RecordWriter, { rows, next_cursor }: Page<Name>): Projection<Name>[] {
+  if (next_cursor !== null) to.cutHere();
+  return rows;
+}
+
 type PageOptions = Parameters<Reads['page']>[1];
 
 async function conversations(
   { read, to }: RecordReader,
   of: Pick<PageOptions, 'where'> & { within?: readonly [{ view: typeof VisitorView; id: string }] },
 ): Promise<void> {
-  const { rows, next_cursor } = await read.page(ConversationView, { ...of, limit: LISTED });
-  if (next_cursor !== null) to.cutHere();
-  to.conversations(rows);
+  to.conversations(rowsOf(to, await read.page(ConversationView, { ...of, limit: LISTED })));
 }
 
 async function notes(
   { read, to }: RecordReader,
   owner: { view: typeof VisitorView | typeof ContactView; id: string },
 ): Promise<void> {
-  const { rows, next_cursor } = await read.page(NoteView, { within: [owner], limit: LISTED });
-  if (next_cursor !== null) to.cutHere();
-  to.notes(rows);
+  to.notes(rowsOf(to, await read.page(NoteView, { within: [owner], limit: LISTED })));
 }
 
 /** Adds the newest messages, as many as the writer has room for. */
@@ -244,7 +242,7 @@ async function messages({ id, read, to, may }: RecordReader): Promise<void> {
   const internal = may('internal_messages');
   const within = [{ view: ConversationView, id }] as const;
   const files = may('files')
-    ? (await read.page(FileView, { within, where: internal ? [] : [publicFilesOnly], limit: FILES })).rows
+    ? rowsOf(to, await read.page(FileView, { within, where: internal ? [] : [publicFilesOnly], limit: FILES }))
     : [];
   let cursor: string | undefined;
   do {

@@ -15,6 +15,19 @@ export const ReportZone = accepts(
   ZONE_EXPECTED,
 );
 
+/** The days and the time zone of a report, for the operation and its skill. */
+export const reportDays = {
+  start: ReportDay.optional().describe(
+    'First local day, YYYY-MM-DD, only with range date. Other ranges refuse this parameter.',
+  ),
+  end: ReportDay.optional().describe(
+    'Last local day, YYYY-MM-DD, included. The report covers at most 31 days. Ranges other than date refuse this parameter.',
+  ),
+  timezone: ReportZone.optional().describe(
+    'IANA time zone of the days and hours. The default is the time zone of the website.',
+  ),
+};
+
 export type Period =
   | { readonly range: 'today' | 'last-7-days' | 'last-month' }
   | { readonly range: 'date'; readonly start: string; readonly end: string };

@@ -4,7 +4,9 @@ import { newSecret } from '../../src/auth/tokens.ts';
 import { demoAccess } from '../../src/cli/demo.ts';
 import { runChecks } from '../../src/cli/doctor.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
-import { cliDatabase, gateway, parse } from '../support/cli.ts';
+import { migrate } from '../../src/store/open/migrate.ts';
+import { openStore } from '../../src/store/open/open.ts';
+import { cliDatabase, gateway, parse, refused } from '../support/cli.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { itInFull, itOnce as test } from '../support/form.ts';
 import { openTestGateway } from '../support/gateway.ts';
@@ -24,10 +26,39 @@ const finding = (check: string, severity: string, count: number, detail: string)
   { check, severity, count, detail: expect.stringContaining(detail) },
 ];
 
+test('a database with the locale C is refused for a new store, and is a finding and a warning for an old one', async () => {
+  const { host, port, sql } = database;
+  const name = `${database.name}_c`;
+  const before = process.env['DATABASE_URL'];
+  const databaseUrl = `postgres:///${name}`;
+  await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C'`);
+  process.env['DATABASE_URL'] = databaseUrl;
+  try {
+    const said = 'DATABASE_URL leads to a database whose locale knows the letter case of ASCII only';
+    expect(await gateway('migrate')).toEqual(refused(said));
+    expect(await gateway('migrate')).toEqual(refused(`CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8'`));
+    const target = { host, port, database: name, username: 'postgres' };
+    const old = openDatabase({ target, connections: 1, statementTimeout: 60_000, name: 'old' });
+    await migrate(old).finally(() => old.close());
+    expect(await gateway('doctor')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^locale +warning +1 +the database knows the letter case of ASCII only/m),
+    });
+    const warnings: string[] = [];
+    const quiet = { dataDir: '/nowhere', connections: 1, log: () => undefined };
+    const store = await openStore({ databaseUrl, ...quiet, warn: (line) => void warnings.push(line) });
+    await store.close();
+    expect(warnings).toEqual([expect.stringContaining(said)]);
+  } finally {
+    process.env['DATABASE_URL'] = before;
+    await sql.unsafe(`DROP DATABASE ${name} WITH (FORCE)`);
+  }
+});
+
 test('a store in order has none', async () => {
   expect(await gateway('doctor')).toMatchObject({
     code: 0,
-    stdout: `24 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
+    stdout: `25 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
   });
 });
 

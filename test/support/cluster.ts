@@ -59,7 +59,10 @@ export async function openCluster(settings: Readonly<Record<string, string>> = {
   own(data);
   const made = spawn(
     join(binaries.bin, 'initdb'),
-    ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'],
+    [
+      ...['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', `--locale=${linux.locale}`, '--no-sync'],
+      ...(binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
+    ],
     { ...as, cwd: '/', stdio: 'ignore' },
   );
   const [code] = await once(made, 'close');

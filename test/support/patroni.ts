@@ -137,7 +137,7 @@ const BOOTSTRAP = {
       },
     },
   },
-  initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, { auth: 'trust' }, 'no-sync'],
+  initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }, { auth: 'trust' }, 'no-sync'],
 };
 
 type Run = (name: string, program: string, args: readonly string[]) => ChildProcess;

@@ -42,7 +42,9 @@ export default defineTool({
   async handle({ input, read }) {
     const { query, query_field, query_match, cursor, limit } = input;
     const where = query === undefined ? [] : [searchContacts(query, query_field, query_match)];
-    const { rows, next_cursor } = await read.page(ContactView, { where, cursor, limit });
+    // The best plan of a search by prefix depends on how many contacts the prefix has.
+    const alone = query !== undefined && query_match === 'prefix';
+    const { rows, next_cursor } = await read.page(ContactView, { where, cursor, limit, alone });
     return { data: { data: rows, next_cursor, coverage: 'stored_primary_contacts' } };
   },
 });

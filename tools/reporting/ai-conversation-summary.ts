@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { example } from '../../src/core/example.ts';
 import { defineTool, inWebsite } from '../../src/core/tool.ts';
 import { RANGES, ReportSchema } from '../../src/views/report.ts';
-import { ReportDay, ReportZone } from '../../src/views/report-range.ts';
+import { reportDays } from '../../src/views/report-range.ts';
 
 export default defineTool({
   name: 'ai_conversation_summary',
@@ -27,15 +27,7 @@ export default defineTool({
             'Period in local days, default last-7-days. The value date needs start and end. If start or end is given, the default is date.',
           ),
       ),
-      start: ReportDay.optional().describe(
-        'First local day, YYYY-MM-DD, only with range date. Other ranges refuse this parameter.',
-      ),
-      end: ReportDay.optional().describe(
-        'Last local day, YYYY-MM-DD, included. The report covers at most 31 days. Ranges other than date refuse this parameter.',
-      ),
-      timezone: ReportZone.optional().describe(
-        'IANA time zone of the days and hours. The default is the time zone of the website.',
-      ),
+      ...reportDays,
     },
   },
   output: z.strictObject({ data: ReportSchema.describe('Report on the AI conversations of the website.') }),

@@ -55,7 +55,11 @@ export default defineTool({
         ),
         truncated: example(
           false,
-          z.boolean().describe('True if the text leaves out older messages or notes, or the end of a long one.'),
+          z
+            .boolean()
+            .describe(
+              'True if the text leaves out older messages, notes, files or records such as contacts, or the end of a long text.',
+            ),
         ),
         left_out: example(
           ['notes'],

@@ -4,7 +4,7 @@ import type { CountReading, CountRequest, NamedTable } from '../../core/reads.ts
 import { RESTRICTIONS } from '../../core/scopes.ts';
 import { empty, type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { wrongZone } from '../../views/report-range.ts';
-import { zoneName } from '../../views/zone.ts';
+import { fromDay, untilDay, zoneName } from '../../views/zone.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { guarded, type Proved } from './guard.ts';
@@ -120,18 +120,9 @@ const nameSql = (table: NamedTable, tenant: string, id: Fragment): Fragment =>
         table === 'contact' ? raw(' AND NOT o.deleted') : empty
       })`;
 
-/**
- * SQL conditions for the local days. Every time zone is less than a day away from UTC. So the time zone matters only for
- * conversations that are less than a day away from midnight UTC of the first or the last day. For them, the condition on
- * the local date decides. So a midnight that occurs twice or never needs no special case.
- */
 const within = ({ from, to }: CountRequest, day: Fragment): Fragment[] => [
-  ...(from === undefined
-    ? []
-    : [sql`c.created_at >= ${from}::date - 1`, sql`(c.created_at >= ${from}::date + 1 OR ${day} >= ${from}::date)`]),
-  ...(to === undefined
-    ? []
-    : [sql`c.created_at < ${to}::date + 2`, sql`(c.created_at < ${to}::date OR ${day} <= ${to}::date)`]),
+  ...(from === undefined ? [] : [fromDay(from, day)]),
+  ...(to === undefined ? [] : [untilDay(to, day)]),
 ];
 
 /** SQL conditions for the caller's restrictions. A restricted id belongs to one website. */

@@ -1,6 +1,6 @@
 import { Failure } from '../../core/failures.ts';
 import type { Page, PageRequest } from '../../core/reads.ts';
-import { type Fragment, empty as NOTHING, raw, sql } from '../../core/sql.ts';
+import { type Fragment, empty as NOTHING, raw, sql, unshared } from '../../core/sql.ts';
 import type { Projection, View } from '../../core/view.ts';
 import { wrongZone } from '../../views/report-range.ts';
 import { sqlState } from '../driver/errors.ts';
@@ -90,10 +90,12 @@ async function readRows<Name extends string>(
     LEFT JOIN LATERAL (
       SELECT ${raw(alias)}.id AS native, ${order.key}${beside}, ${select} ${from(source)}) d ON true`,
   );
-  const { proof, rows } = await readLists(access, statement).catch((error: unknown) => {
-    // PostgreSQL decides which time zones of local days are valid.
-    throw request.zoned && sqlState(error) === '22023' ? wrongZone() : error;
-  });
+  const { proof, rows } = await readLists(access, request.alone ? unshared(statement) : statement).catch(
+    (error: unknown) => {
+      // PostgreSQL decides which time zones of local days are valid.
+      throw request.zoned && sqlState(error) === '22023' ? wrongZone() : error;
+    },
+  );
   const present = rows[0]?.[FOUND] === true;
   return { proof, present, rows: rows[0]?.[NATIVE] === null ? [] : rows, build };
 }

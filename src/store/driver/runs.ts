@@ -67,9 +67,9 @@ export function openRuns(options: RunsOptions): Runs {
 
   /**
    * Returns the connection of a failed statement to the pool if the server itself refused it. Else closes the
-   * connection.
+   * connection. `text` is the SQL text if it was prepared: PostgreSQL keeps a prepared statement that failed later.
    */
-  const giveBack = (used: postgres.Sql, error: unknown): void => {
+  const giveBack = (used: postgres.Sql, error: unknown, text?: string): void => {
     const state = sqlState(error);
     const isStandby = NO_PRIMARY.test(state);
     if (isStandby) dialOf(used)?.left('standby');
@@ -83,7 +83,7 @@ export function openRuns(options: RunsOptions): Runs {
       dialOf(used)?.answered();
       // Reconnect, to find out whether the server is still read-only. The idle connections stay.
       if (READ_ONLY.test(state)) connections.lose(used, Number.NEGATIVE_INFINITY);
-      else connections.give(used);
+      else connections.give(used, text);
     }
   };
 
@@ -158,6 +158,7 @@ export function openRuns(options: RunsOptions): Runs {
         clearTimeout(timer);
       };
       const rows = collecting<Row>();
+      const prepared = prepare ? text : undefined;
       // The caller declares the type of the rows. A golden schema and the checks of outputs verify it.
       const statement = used.unsafe<Row[]>(text, parameters, { prepare });
       if (lists) statement.values();
@@ -169,14 +170,14 @@ export function openRuns(options: RunsOptions): Runs {
         () => {
           ended();
           resolve(rows.taken());
-          connections.give(used, prepare ? text : undefined);
+          connections.give(used, prepared);
         },
         (thrown: unknown) => {
           const error = meant(used, thrown);
           ended();
           rows.taken();
           reject(error);
-          giveBack(used, error);
+          giveBack(used, error, prepared);
         },
       );
     });
@@ -198,7 +199,7 @@ export function openRuns(options: RunsOptions): Runs {
    */
   const shared = async <Row extends object>(statement: Fragment): Promise<Row[]> => {
     const { app } = statement;
-    if (app === undefined) return alone<Row>(statement);
+    if (app === undefined || statement.alone) return alone<Row>(statement);
     const sent = statementOf(statement);
     if (performance.now() < downUntil) throw unreachable(downBy);
     try {

@@ -8,7 +8,15 @@ import { buildIndexes } from './build.ts';
 import type { StandbyFence } from './fence.ts';
 import { migrate, requireCell, requireMigrated } from './migrate.ts';
 import { openReplica } from './replica.ts';
-import { lookAtPrimary, reaching, requirePooler, requirePrimary, requireSession, type Setting } from './server.ts';
+import {
+  lookAtPrimary,
+  reaching,
+  requireCase,
+  requirePooler,
+  requirePrimary,
+  requireSession,
+  type Setting,
+} from './server.ts';
 
 export { StoreUnavailable } from '../embedded/embedded.ts';
 
@@ -140,6 +148,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     const found = await reaching(setting, databaseUrl, () => lookAtPrimary(slow, databaseUrl));
     requirePrimary(found, setting);
+    const wrongCase = requireCase(found, setting);
+    if (wrongCase !== undefined) warn?.(wrongCase);
     if (directUrl === undefined) requireSession(found, setting, slowTimeout);
     else {
       const own = await reaching('DATABASE_DIRECT_URL', directUrl, () => lookAtPrimary(server, directUrl));

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import postgres from 'postgres';
-import { sql } from '../../core/sql.ts';
+import { raw, sql } from '../../core/sql.ts';
 import { addressesOf } from '../../core/store-address.ts';
 import { isStandby, refusesSettings, StoreUnreachable, sqlState } from '../driver/errors.ts';
 import { hostsOf } from '../driver/hosts.ts';
@@ -22,6 +22,10 @@ interface StoreServer {
   readonly lockTimeout: number;
   /** True when the connection has the settings that the gateway sent. */
   readonly own: boolean;
+  /** True if the database knows upper and lower case of all letters. The locale C knows only those of ASCII. */
+  readonly foldsCase: boolean;
+  /** True before the first migration. */
+  readonly isNew: boolean;
 }
 
 /** The setting that has the address of a server. `The address`: a command line has it. */
@@ -30,13 +34,18 @@ export type Setting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'DATABASE_REPLICA
 /** Milliseconds before the next host: the pool tries nothing for 250 ms after a refusal. */
 const NEXT_HOST = 300;
 
+/** SQL: true if the lower case of É and П is é and п. Another encoding than UTF8 may not have these letters. */
+const FOLDS_CASE = raw(`(SELECT coalesce(bool_and(lower(chr(letter)) = chr(letter + 32)), false)
+            FROM unnest('{201,1055}'::integer[]) AS letter WHERE getdatabaseencoding() = 'UTF8')`);
+
 export async function lookAt(db: Database): Promise<StoreServer> {
   const [row] = await db.read<StoreServer>(sql`
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS replica, quote_ident(current_user) AS role,
            (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
            current_setting('transaction_isolation') AS isolation, current_setting('DateStyle') AS "dateStyle",
            current_setting('TimeZone') AS "timeZone", s.setting::integer AS "statementTimeout",
-           l.setting::integer AS "lockTimeout", s.source = 'client' AS own
+           l.setting::integer AS "lockTimeout", s.source = 'client' AS own, ${FOLDS_CASE} AS "foldsCase",
+           to_regclass('public.gateway_migration') IS NULL AS "isNew"
       FROM pg_settings s JOIN pg_settings l ON l.name = 'lock_timeout' WHERE s.name = 'statement_timeout'`);
   if (!row) throw new Error('the check of the server returned no row');
   return row;
@@ -75,6 +84,20 @@ export function requirePrimary({ version, replica }: StoreServer, setting: Setti
 
 const leadsToReplica = (setting: Setting): string =>
   `${setting} leads to a replica, which takes no writes: name the primary server.`;
+
+/**
+ * Throws for a new store that knows no letter case beyond ASCII, because a search would not find words in another case.
+ * An old store stays usable: this function returns a warning.
+ */
+export function requireCase({ foldsCase, isNew }: StoreServer, setting: Setting): string | undefined {
+  if (foldsCase) return undefined;
+  const found = `${setting} leads to a database whose locale knows the letter case of ASCII only, so a search misses words such as É.`;
+  if (!isNew)
+    return `${found} Restore a dump of it into a database with the encoding UTF8 and a locale such as C.UTF-8.`;
+  throw new StoreUnavailable(
+    `${found} Make another one: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8';`,
+  );
+}
 
 const serverBehind = (setting: Setting): string =>
   setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { asLists, type Fragment, raw, runFor, sql, type Value } from '../../../src/core/sql.ts';
+import { asLists, type Fragment, raw, runFor, sql, unshared, type Value } from '../../../src/core/sql.ts';
 import { StoreUnreachable, sqlState } from '../../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../../src/store/driver/postgres.ts';
 import { freshDatabase, type TestDatabase } from '../../support/database.ts';
@@ -110,6 +110,15 @@ it('a read that comes alone runs alone, and so does a read whose statement is no
   const results = await Promise.allSettled([1, 2, 3].map((n) => db.read<Answer>(runFor(APP, other(n)))));
   expect(statementsOf(results)).toBe(3);
   await held;
+});
+
+it('reads that PostgreSQL must plan for their values share nothing, while others of the same turn do', async () => {
+  const db = open({ connections: 8 });
+  await learn(db, ask(0));
+  const reads = [ask(0), ask(1), ask(2), ask(3)].map((one) => runFor(APP, one));
+  const results = await Promise.allSettled(reads.map((one, n) => db.read<Answer>(n < 2 ? one : unshared(one))));
+  expect(results.map((one) => rowsOf(one).map(({ n }) => n))).toEqual([[0], [1], [2], [3]]);
+  expect(statementsOf(results)).toBe(3);
 });
 
 it('reads of two apps, writes, and statements of the gateway itself share nothing', async () => {

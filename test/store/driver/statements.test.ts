@@ -29,10 +29,13 @@ let token: string;
 let restricted: string;
 let receipt: string;
 let sent: Sent[] = [];
+/** Of each search of contacts by prefix: whether it is shared with no other read. */
+const alone: boolean[] = [];
 
 function recorded(db: Database): Database {
   const note = (statement: Fragment): Fragment => {
     sent.push(compile(statement));
+    if (statement.texts.some((text) => text.includes('~>=~'))) alone.push(statement.alone === true);
     return statement;
   };
   return { ...db, query: (statement) => db.query(note(statement)), read: (statement) => db.read(note(statement)) };
@@ -331,6 +334,7 @@ type Row = Record<string, unknown>;
 interface Plan {
   readonly 'Node Type': string;
   readonly 'Relation Name'?: string;
+  readonly 'Index Name'?: string;
   readonly Schema?: string;
   readonly 'Shared Hit Blocks'?: number;
   readonly 'Shared Read Blocks'?: number;
@@ -455,5 +459,72 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
     expect(whole).toEqual([]);
     expect(compared).toBeGreaterThan(60);
     expect(guarded).toBeGreaterThan(60);
+  });
+});
+
+describe('a search of contacts by prefix', () => {
+  const LARGE = `/contacts?website_id=${webId(1, SITES)}`;
+  const prefixes = { name: 'abc', email: 'abc', mobile: '+49123', phone: '+1123' };
+  beforeAll(async () => {
+    await database.sql`ALTER TABLE platform.contact DISABLE TRIGGER USER`;
+    await database.sql`INSERT INTO platform.contact (tenant, site, id, external_id, name, email, mobile, phone, created_at)
+      SELECT 1, ${SITES}::bigint, n, 'large-' || n, md5(n::text), md5(n || 'e'), '+49' || n, '+1' || n, now()
+        FROM generate_series(${PER_SITE + 1}::bigint, 60000) AS n`;
+    await database.sql`ALTER TABLE platform.contact ENABLE TRIGGER USER`;
+    await database.sql`VACUUM ANALYZE platform.contact`;
+  });
+
+  const searched = async (prefix: string, field: string): Promise<Sent> => {
+    const path = `/api/v1${LARGE}&query=${encodeURIComponent(prefix)}&query_field=${field}`;
+    return (await statementsOf(path, token)).own[0] ?? expect.fail('no statement');
+  };
+  const blocksOf = (plan: Plan): number => (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+
+  it('TN-06 uses the index of each field among 60,000 contacts, also if PostgreSQL plans for any text', async () => {
+    const blocks: string[] = [];
+    for (const [field, prefix] of [...Object.entries(prefixes), ['all', 'abc'] as const]) {
+      for (const mode of ['custom', 'generic'] as const) {
+        const plan = await planOf(database.sql, await searched(prefix, field), mode);
+        const indexes = nodesOf(plan).flatMap((node) => node['Index Name'] ?? []);
+        const used = indexes.filter((name) => name.startsWith('contact_')).sort();
+        const wanted = (field === 'all' ? Object.keys(prefixes) : [field]).map((name) => `contact_${name}`).sort();
+        expect([field, mode, used]).toEqual([field, mode, wanted]);
+        blocks.push(`${field} ${mode} ${blocksOf(plan)}`);
+        expect(blocksOf(plan), `${field} ${mode}`).toBeLessThan(250);
+      }
+    }
+    console.info(`blocks of searches of contacts by prefix: ${blocks.join(', ')}`);
+  });
+
+  it('shares no statement, so each search has the plan for its text: few contacts or nearly all', async () => {
+    const common = blocksOf(await planOf(database.sql, await searched('+49', 'all'), 'custom'));
+    expect(common).toBeLessThan(250);
+    alone.length = 0;
+    const texts = Array.from({ length: 8 }, (_, i) => (i % 2 === 0 ? `abc${i}` : '+49'));
+    // Searches of one turn would share a statement that has been fast before.
+    const answers = await Promise.all(
+      [...texts, ...texts].map((text) =>
+        gateway.ask(`/api/v1${LARGE}&query=${encodeURIComponent(text)}`, { token }).then(({ status }) => status),
+      ),
+    );
+    expect(answers).toEqual(answers.map(() => 200));
+    expect(alone).toEqual(answers.map(() => true));
+  });
+
+  it('finds what starts with the text, up to the last characters of Unicode', async () => {
+    const LAST = '\u{10ffff}';
+    const names = ['Ж', 'Жa', 'Ж\ud7ff', 'Ж\ud7ffa', 'Ж\ue000', `Ж${LAST}`, `Ж${LAST}a`, 'З', 'ж', LAST, `${LAST}a`];
+    const wild = ['Ж%', 'Ж%a', 'Ж_', 'Ж\\', 'Ж\\a'];
+    const planted = [...names, ...wild];
+    await database.sql`UPDATE platform.contact c SET name = p.name
+      FROM unnest(${planted}::text[]) WITH ORDINALITY AS p (name, n) WHERE c.site = ${SITES} AND c.id = 60000 - p.n`;
+    for (const field of ['name', 'all']) {
+      for (const prefix of planted) {
+        const query = `${LARGE}&query=${encodeURIComponent(prefix)}&query_field=${field}&limit=100`;
+        const { body } = await gateway.ask(`/api/v1${query}`, { token });
+        const found = body.data.data.map((one: { name: string }) => one.name);
+        expect([prefix, found]).toEqual([prefix, planted.filter((name) => name.startsWith(prefix))]);
+      }
+    }
   });
 });

@@ -289,6 +289,35 @@ describe('artifacts', () => {
     await demo.close();
   });
 
+  it('conversation_handover leaves out the oldest notes if they do not fit into an artifact, and says so', async () => {
+    const demo = await openTestGateway('demo');
+    const { token } = await demo.issue();
+    const { sql } = demo.database;
+    const at = '2026-11-01T00:00:00Z';
+    await sql`INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES (1, 1, 740001, 'notes', ${at})`;
+    await sql`INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, status, platform, created_at, updated_at)
+      VALUES (1, 1, 740001, 'notes', 740001, 'closed', 'chat', ${at}, ${at})`;
+    await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+      SELECT 1, 1, 7400000 + i, 'notes' || i, 740001, 'visitor', 'public', 'text', 'short', ${at} FROM generate_series(1, 5) i`;
+    await sql`INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
+      SELECT 1, 1, 740000 + i, 'notes' || i, 740001, repeat('n', 32768), ${at} FROM generate_series(1, 20) i`;
+    const brief = async () => {
+      const { task } = (
+        await rpc(demo.port, token, 'SendMessage', work('conversation_handover', { conversation_id: 'cnv_1_1_740001' }))
+      ).body.result;
+      expect(task.status.state).toBe('TASK_STATE_COMPLETED');
+      const { data } = task.artifacts[0].parts[0].data;
+      return [data.messages.length, data.notes.map(({ id }: { id: string }) => id), data.left_out];
+    };
+    const newest = ['740020', '740019', '740018'];
+    expect(await brief()).toEqual([5, newest, ['notes']]);
+    // The last message and a note are larger than an artifact.
+    await sql`UPDATE platform.message SET text = repeat('漢', 32768) WHERE conversation_id = 740001`;
+    await sql`UPDATE platform.note SET text = repeat('漢', 32768) WHERE visitor_id = 740001`;
+    expect(await brief()).toEqual([1, [], ['notes']]);
+    await demo.close();
+  });
+
   it('offline_language_detection runs once for a message, also after its task is gone, and twice for two messages', async () => {
     const issued = await gateway.issue();
     const { sql } = gateway.database;

@@ -103,6 +103,37 @@ describe('fetch', () => {
     expect(huge.text).toMatch(/東\n<<<end [0-9a-f]{16}>>>$/);
   });
 
+  it('says that it leaves out contacts after the newest 20, and files after the newest 100', async () => {
+    const { sql } = gateway.database;
+    const at = '2026-11-01T00:00:00Z';
+    await sql`INSERT INTO platform.visitor (tenant, site, id, external_id, created_at)
+      SELECT 1, 1, 720000 + i, 'many' || i, ${at} FROM generate_series(0, 1) i`;
+    await sql`INSERT INTO platform.conversation (tenant, site, id, external_id, status, platform, created_at, updated_at)
+      SELECT 1, 1, 720000 + i, 'many' || i, 'closed', 'chat', ${at}, ${at} FROM generate_series(0, 3) i`;
+    await sql`INSERT INTO platform.contact (tenant, site, id, external_id, name, created_at)
+      SELECT 1, 1, 720000 + i, 'many' || i, 'n', ${at} FROM generate_series(1, 21) i`;
+    for (const [record, contacts] of [
+      [720000, 20],
+      [720001, 21],
+    ] as const) {
+      await sql`INSERT INTO platform.visitor_contact (tenant, site, visitor_id, contact_id)
+        SELECT 1, 1, ${record}, 720000 + i FROM generate_series(1, ${contacts}::bigint) i`;
+      await sql`INSERT INTO platform.conversation_contact (tenant, site, conversation_id, contact_id)
+        SELECT 1, 1, ${record}, 720000 + i FROM generate_series(1, ${contacts}::bigint) i`;
+    }
+    // Eleven messages of 10 files, because a text lists at most 10 files of a message.
+    await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+      SELECT 1, 1, c * 1000 + i, 'many' || c || '-' || i, c, 'visitor', 'public', 'text', 'm', ${at}
+        FROM unnest('{720002, 720003}'::bigint[]) c, generate_series(0, 10) i`;
+    await sql`INSERT INTO platform.file (tenant, site, id, external_id, conversation_id, message_id, name, media_type, size, version, created_at)
+      SELECT 1, 1, c * 1000 + i, 'many' || c || '-' || i, c, c * 1000 + i / 10, 'f', 'text/plain', 1, repeat('a', 32), ${at}
+        FROM unnest('{720002, 720003}'::bigint[]) c, generate_series(0, 99 + c % 2) i`;
+    const told: [string, boolean][] = [];
+    for (const id of ['vis_1_1_720000', 'vis_1_1_720001', ...[0, 1, 2, 3].map((i) => `cnv_1_1_72000${i}`)])
+      told.push([id, (await read(id)).body.metadata.truncated]);
+    expect(told).toEqual(told.map(([id]) => [id, /[13]$/.test(id)]));
+  });
+
   it('never exceeds 64 KiB, whatever people wrote', async () => {
     const { sql } = gateway.database;
     const nasty = '<end'.repeat(60);

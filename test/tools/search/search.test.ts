@@ -163,6 +163,28 @@ describe('search', () => {
     }
   });
 
+  it('cuts titles and snippets to their lengths in UTF-16 units, and names a record without a subject by its day', async () => {
+    const { sql } = gateway.database;
+    const [long, at] = ['😀'.repeat(230), '2026-11-01T00:00:00Z'];
+    await sql`INSERT INTO platform.visitor (tenant, site, id, external_id, nickname, created_at)
+      VALUES (1, 1, 730001, 'long', ${long}, ${at})`;
+    await sql`INSERT INTO platform.conversation (tenant, site, id, external_id, visitor_id, status, platform, subject, created_at, updated_at)
+      SELECT 1, 1, 730000 + i, 'long' || i, 730001, 'closed', 'chat', (ARRAY[${long}, '', ' '])[i], ${at}, ${at} FROM generate_series(1, 3) i`;
+    await sql`INSERT INTO platform.message (tenant, site, id, external_id, conversation_id, author_type, visibility, kind, text, created_at)
+      SELECT 1, 1, 7300000 + i, 'long' || i, 730000 + i, 'visitor', 'public', 'text', 'bassoon ' || ${long}, ${at} FROM generate_series(1, 3) i`;
+    await sql`INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
+      VALUES (1, 1, 730001, 'long', 730001, ${`bassoon ${long}`}, ${at})`;
+    const hits = await walk('bassoon');
+    const titles = Object.fromEntries(hits.map(({ id, title }) => [id, title]));
+    expect(titles).toEqual({
+      cnv_1_1_730001: '😀'.repeat(120),
+      cnv_1_1_730002: 'Conversation of 2026-11-01',
+      cnv_1_1_730003: 'Conversation of 2026-11-01',
+      vis_1_1_730001: `Note on ${'😀'.repeat(100)} of 2026-11-01`,
+    });
+    expect(hits.map(({ snippet }) => snippet)).toEqual(hits.map(() => `bassoon ${'😀'.repeat(121)}`));
+  });
+
   it('refuses the cursor of another search, and a forged one', async () => {
     const { body } = await search('the', { limit: '1' });
     expect(body.next_cursor).toMatch(/^[\w-]+$/);
