@@ -65,6 +65,7 @@ export class ChainWriter {
   /** Seals that are sent one by one, because one of them has failed. Before them, the calls go without seals. */
   #apart = 0;
   #callsFirst = false;
+  /** Of PostgreSQL. */
   readonly clock = new ServerClock(Date.now() - performance.now());
   #failingSince: number | undefined;
 

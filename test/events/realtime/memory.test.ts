@@ -59,7 +59,7 @@ it('a socket that its first frame ends is not kept', async () => {
     charge: async () => 0,
     refund: () => undefined,
     permitted: () => true,
-    onError: expect.fail,
+    onError: (error) => expect.fail(String(error)),
   });
   const { told, wire } = deafWire();
   told.buffered = 1024 * 1024;

@@ -157,7 +157,8 @@ describe('events/poll', () => {
   it('tells once that a website was away from the grant, also while the family is paused', async () => {
     const { sql } = gateway.database;
     const own = await gateway.issue();
-    const hold = (sites: string) => sql`UPDATE gateway.credential SET sites = ${sites} WHERE id = ${own.credential}`;
+    const hold = (sites: string) =>
+      sql`UPDATE gateway.credential SET sites = ${sites}::text::bigint[] WHERE id = ${own.credential}`;
     const [row] = await sql`SELECT sites::text FROM gateway.credential WHERE id = ${own.credential}`;
     const asked = { name: 'visitor' };
     const first = await poll({ ...asked, cursor: null }, own.token);
