@@ -288,7 +288,8 @@ describe('days', () => {
     await sql.unsafe(`
       CREATE FUNCTION gateway.planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3); RETURN OLD; END $$;
       CREATE TRIGGER planted BEFORE DELETE ON gateway.audit_hour FOR EACH ROW EXECUTE FUNCTION gateway.planted()`);
-    const deleting = () => sql`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`;
+    const deleting = () =>
+      sql`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`;
     const trail = trailOf(db);
     try {
       await eventually(async () => expect(await deleting()).not.toEqual([]));

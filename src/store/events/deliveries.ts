@@ -95,10 +95,7 @@ interface Claimed {
 }
 
 /** Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries. */
-export async function claimDeliveries(
-  db: Database,
-  { eventKey, seats, schedule, mcp }: Claiming,
-): Promise<Claimed> {
+export async function claimDeliveries(db: Database, { eventKey, seats, schedule, mcp }: Claiming): Promise<Claimed> {
   const [row] = await db.query<Claimed>(sql`
     SELECT c.claims, c.more, (extract(epoch FROM statement_timestamp()) * 1000)::float8 AS began,
            (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS answered FROM gateway.claim_deliveries(

@@ -607,10 +607,13 @@ describe('attempts', () => {
     await tell(database, 1, 'operator.changed');
     expect(await claim(0)).toEqual([]);
     // A receipt that somebody replays by its id goes out although the endpoint never asked for its type.
-    const [last] = await database.sql`SELECT max(position) AS position FROM gateway.journal WHERE (tenant, site) = (1, 1)`;
+    const [last] =
+      await database.sql`SELECT max(position) AS position FROM gateway.journal WHERE (tenant, site) = (1, 1)`;
     const event = eventId(await openLedgerKey(database.db)(), 'web_1_1', Number(last?.['position']));
     expect(await replay(id, { event })).toMatchObject({ queued: 1 });
-    expect(await updateEndpoint(database.db, id, { eventTypes: ['conversation.*'] })).toMatchObject({ gap_since: null });
+    expect(await updateEndpoint(database.db, id, { eventTypes: ['conversation.*'] })).toMatchObject({
+      gap_since: null,
+    });
     expect(await states(id)).toEqual(['dropped', 'dropped', 'pending', 'pending']);
     start();
     await until(() => receiver.got.length === 2);

@@ -136,7 +136,8 @@ describe('events/poll', () => {
     const none = await poll({ ...asked, maxAgeMs: 0 });
     expect([none.events, none.truncated]).toEqual([[], true]);
     // What counts is when the journal got it, as for a subscription.
-    await gateway.database.sql`UPDATE gateway.journal SET occurred_at = now() - interval '1 day' WHERE event_type = 'queue.removed'`;
+    await gateway.database
+      .sql`UPDATE gateway.journal SET occurred_at = now() - interval '1 day' WHERE event_type = 'queue.removed'`;
     const late = await poll({ ...asked, maxAgeMs: 600_000 });
     expect([late.events.length, late.truncated]).toEqual([2, false]);
   });
