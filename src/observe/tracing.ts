@@ -59,7 +59,7 @@ const QUIET = 60_000;
 
 export function startTracing(options: TracingOptions): Tracing {
   const { url, service, version, onError, onComplaint, timeout = TIMEOUT } = options;
-  const complain = seldom(QUIET, onComplaint);
+  const complain = seldom(QUIET, () => onComplaint());
   const unsaid = (): void => undefined;
   diag.setLogger(
     { error: complain, warn: complain, info: unsaid, debug: unsaid, verbose: unsaid },
