@@ -1,6 +1,6 @@
--- The sums of audit records are found by their hour, too: whoever sums an hour or clears a day read all sums, of three months
--- by default. A large table gets its index later (0017_indexes.sql). As in 0047: if the table is not free soon, the migration
--- gives up, and the gateway tries again.
+-- The sums of audit records are found by their hour, too. PostgreSQL before version 18 read all sums, of three months by default,
+-- to sum an hour or to clear a day. A large table gets its index later (0017_indexes.sql). As in 0047: if the table is not free
+-- soon, the migration gives up, and the gateway tries again.
 SELECT set_config('lock_timeout', '400ms', true);
 SELECT gateway.want_index('gateway.audit_hour', 'audit_hour_hour', '(hour)');
 UPDATE gateway.wanted_index SET searched = false WHERE name = 'audit_hour_hour';
