@@ -2,7 +2,9 @@ import { stringify } from 'safe-stable-stringify';
 import type { Keyring } from '../auth/keys.ts';
 import type { AuditDraft, Books, CallOrigin, CallReport } from '../core/audit.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
-import { dropAudit, prepareAudit } from '../store/audit/append.ts';
+import { seldom } from '../flow/seldom.ts';
+import { allSteps } from '../flow/steps.ts';
+import { clearAudit, dropAudit, prepareAudit } from '../store/audit/append.ts';
 import { findUnsealed } from '../store/audit/records.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { markOf } from './mark.ts';
@@ -31,6 +33,8 @@ const AHEAD = 7;
 const UPKEEP = 5_000;
 /** Milliseconds between two attempts to drop a day, because all inserts wait for each attempt. */
 const DROPS = 60_000;
+/** Sums of dropped days that one statement deletes. */
+const SUMS = 10_000;
 /** Seconds after which any process seals the record of a write. Its own process does so within a second. */
 const ABANDONED = 10;
 const ADOPTED = 500;
@@ -57,15 +61,14 @@ export class Trail implements Books {
   constructor(options: TrailOptions) {
     this.#options = options;
     const { db, keys } = options;
-    let told = Number.NEGATIVE_INFINITY;
-    const onError = (error: unknown): void => {
-      if (performance.now() - told < QUIET) return;
-      told = performance.now();
-      options.onError(error);
-    };
+    const onError = seldom(QUIET, options.onError);
     this.#recorder = new Recorder(keys, options.fullAddresses);
     const recordLoss: ChainWriterOptions['recordLoss'] = (lost) => this.#recordLoss(lost);
-    this.#writer = new ChainWriter({ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss, onError });
+    this.#writer = new ChainWriter({
+      ...{ db, keys, queue: this.#queue, recorder: this.#recorder, recordLoss, onError },
+      // A failover brings other errors just before.
+      onCut: options.onError,
+    });
     this.#flush = new PeriodicJob({ every: EVERY, run: () => this.#writer.flush(), onError });
     this.#upkeep = new PeriodicJob({ every: UPKEEP, run: (stop) => this.#round(stop), onError });
   }
@@ -73,7 +76,7 @@ export class Trail implements Books {
   /** Prepares the partitions and reads PostgreSQL's clock. */
   async start(): Promise<void> {
     const sent = performance.now();
-    this.#writer.learn(await prepareAudit(this.#options.db, AHEAD), sent);
+    this.#writer.clock.learn(sent, await prepareAudit(this.#options.db, AHEAD));
   }
 
   /** Records that were lost in this process. */
@@ -103,9 +106,9 @@ export class Trail implements Books {
     return { id: record.id ?? '', members: { ...record, mark: markOf(this.#options.keys, record) }, inserted: false };
   }
 
-  /** Appends what waits, for at most 2.5 s. */
+  /** Appends what waits, for at most 2.5 s. Then waits for upkeep. */
   async stop(): Promise<void> {
-    // Do not wait for upkeep first: one of its statements can take longer than STOP.
+    // The records do not wait for upkeep, because one of its statements can take longer than STOP.
     const ended = this.#upkeep.stop();
     await this.#flush.stop();
     const until = performance.now() + STOP;
@@ -121,15 +124,25 @@ export class Trail implements Books {
 
   async #round(stop: AbortSignal): Promise<void> {
     const { upkeep, days } = this.#options;
-    await prepareAudit(upkeep, AHEAD);
-    if (stop.aborted) return;
-    if (performance.now() - this.#dropped > DROPS) {
-      this.#dropped = performance.now();
-      await dropAudit(upkeep, days);
-    }
-    if (stop.aborted) return;
-    const ids = await findUnsealed(upkeep, ABANDONED, ADOPTED, this.#queue.aside);
-    if (!stop.aborted) for (const id of ids) this.#queue.seal(id);
+    const drops = performance.now() - this.#dropped > DROPS;
+    if (drops) this.#dropped = performance.now();
+    await allSteps(
+      [
+        () => prepareAudit(upkeep, AHEAD),
+        async () => {
+          if (drops) await dropAudit(upkeep, days);
+        },
+        // In statements of their own, because writes wait while a day is dropped.
+        async () => {
+          for (let n = SUMS; drops && n >= SUMS && !stop.aborted; ) n = await clearAudit(upkeep, days, SUMS);
+        },
+        async () => {
+          const ids = await findUnsealed(upkeep, ABANDONED, ADOPTED, this.#queue.aside);
+          if (!stop.aborted) for (const id of ids) this.#queue.seal(id);
+        },
+      ],
+      stop,
+    );
   }
 
   #recordLoss(lost: readonly { organization: string; surface: CallOrigin['surface']; count: number }[]): void {

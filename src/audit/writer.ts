@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Keyring } from '../auth/keys.ts';
-import { type AuditBatch, appendAudit, type ChainHead, isBadRecord, isSealedElsewhere } from '../store/audit/append.ts';
+import { ServerClock } from '../flow/server-clock.ts';
+import {
+  type AuditBatch,
+  appendAudit,
+  type ChainHead,
+  chainEnd,
+  isBadRecord,
+  isSealedElsewhere,
+} from '../store/audit/append.ts';
 import { readUnsealed } from '../store/audit/records.ts';
 import { isUnavailable, sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -20,6 +28,8 @@ export interface ChainWriterOptions {
   /** Adds a record to the queue for each of these losses. */
   readonly recordLoss: (lost: ReturnType<Queue['takeLost']>) => void;
   readonly onError: (error: unknown) => void;
+  /** Called when PostgreSQL has another end of a chain than this process has appended. */
+  readonly onCut: (error: Error) => void;
 }
 
 /**
@@ -55,8 +65,8 @@ export class ChainWriter {
   /** Seals that are sent one by one, because one of them has failed. Before them, the calls go without seals. */
   #apart = 0;
   #callsFirst = false;
-  /** PostgreSQL's time minus performance.now(), in milliseconds. */
-  #offset = Date.now() - performance.now();
+  /** Of PostgreSQL. */
+  readonly clock = new ServerClock(Date.now() - performance.now());
   #failingSince: number | undefined;
 
   constructor(options: ChainWriterOptions) {
@@ -68,11 +78,6 @@ export class ChainWriter {
     return this.#failingSince !== undefined && performance.now() - this.#failingSince > PATIENCE;
   }
 
-  /** PostgreSQL's clock said `now` after `sent` and before this moment. Keeps the offset if both can be true. */
-  learn(now: number, sent: number): void {
-    this.#offset = Math.min(now - sent, Math.max(now - performance.now(), this.#offset));
-  }
-
   /** Appends everything that waits. Throws if PostgreSQL does not take it. */
   async flush(): Promise<void> {
     while (this.#sending || this.#queue.waits) {
@@ -81,7 +86,7 @@ export class ChainWriter {
         if (!this.#sending) return;
         const { batch, records, seals, ends } = this.#sending;
         const sent = performance.now();
-        this.learn(await appendAudit(this.#options.db, batch), sent);
+        this.clock.learn(sent, await appendAudit(this.#options.db, batch));
         for (const [day, end] of ends) this.#ends.set(day, end);
         this.#queue.remove(records);
         this.#queue.removeSeals(seals);
@@ -94,26 +99,45 @@ export class ChainWriter {
         this.#options.recordLoss(this.#queue.takeLost());
       } catch (error) {
         this.#failingSince ??= performance.now();
-        if (!this.#recover(error)) throw error;
+        if (!(await this.#recover(error))) throw error;
       }
     }
   }
 
   /** True if the next attempt can succeed at once. PostgreSQL has undone the batch. */
-  #recover(error: unknown): boolean {
+  async #recover(error: unknown): Promise<boolean> {
     const sending = this.#sending;
     // The end of the batch is unknown, so the same batch is sent again.
     if (!sending || isUnavailable(error) || sqlState(error) === '') return false;
+    const cut = sqlState(error) === 'GW500';
+    if (cut) await this.#tellCut([...sending.ends.keys()]);
     this.#sending = undefined;
     if (sending.seals.length > 0 && (isSealedElsewhere(error) || isBadRecord(error))) this.#part(sending, error);
-    else if (sqlState(error) === 'GW500') {
-      // PostgreSQL has forgotten the end of the chain, for example after a failover. So this process begins another one.
+    else if (cut) {
+      // So this process begins another chain.
       this.#name = randomUUID();
       this.#ends = new Map();
     } else if (!isBadRecord(error)) return false;
     else if (sending.records > 1) this.#most = Math.ceil(sending.records / 2);
     else for (const record of this.#queue.remove(1)) this.#queue.lose(record);
     return true;
+  }
+
+  /**
+   * Tells and counts the records that PostgreSQL had taken and no longer has, for example after a failover to a standby
+   * that was behind. The process does not know any more whose they were, so no record tells of them.
+   */
+  async #tellCut(days: readonly string[]): Promise<void> {
+    const ends = await Promise.all(days.map((day) => chainEnd(this.#options.db, this.#name, day)));
+    for (const [i, day] of days.entries()) {
+      const none = { seq: 0, digest: '' };
+      const [known, found] = [this.#ends.get(day) ?? none, ends[i] ?? none];
+      if (found.seq === known.seq && found.digest === known.digest) continue;
+      this.#queue.lostTotal += Math.max(0, known.seq - found.seq);
+      const told = `the audit chain ${this.#name} of ${day} ends with record ${found.seq} in PostgreSQL`;
+      const why = 'records are lost, as after a failover, or somebody has changed them';
+      this.#options.onCut(new Error(`${told}, but this process had appended record ${known.seq}: ${why}`));
+    }
   }
 
   /** A batch with seals has failed. The next ones have one seal each, and a seal that fails alone is set aside. */
@@ -165,7 +189,7 @@ export class ChainWriter {
     };
     const [records, blocks, named, sums] = [[] as string[], [] as object[], new Named(), new Sums()]; // filled below
     const slices = new Slices();
-    for (const group of groupsOf(calls, this.#offset)) {
+    for (const group of groupsOf(calls, this.clock.offset)) {
       const block = isBlock(group) ? await blockOf(group, recorder, sums, named, slices) : undefined;
       if (block) blocks.push({ ...block, ...placeOf(block.time, blockText(block), block.calls) });
       else

@@ -15,6 +15,7 @@ export class PeriodicJob {
   readonly #options: PeriodicJobOptions;
   readonly #stop = new AbortController();
   #timer: NodeJS.Timeout | undefined;
+  #later: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #due = false;
 
@@ -27,6 +28,12 @@ export class PeriodicJob {
   wake(): void {
     this.#due = true;
     this.#running ??= this.#run();
+  }
+
+  /** Starts a run after some milliseconds. A later call replaces an earlier one. */
+  wakeIn(milliseconds: number): void {
+    clearTimeout(this.#later);
+    if (!this.#stop.signal.aborted) this.#later = setTimeout(() => this.wake(), milliseconds).unref();
   }
 
   /** Stops the timer. `wake` still starts runs. */
@@ -43,6 +50,7 @@ export class PeriodicJob {
 
   async stop(): Promise<void> {
     this.pause();
+    clearTimeout(this.#later);
     this.#stop.abort();
     await this.#running;
   }

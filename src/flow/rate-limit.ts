@@ -38,9 +38,9 @@ export class TokenBucket {
 }
 
 /**
- * Limits failed attempts, separately for each network or for each name that the store has confirmed. A name that a
- * caller can invent is never used. Each replica counts in its own memory. Separate counts are enough, because nobody
- * can guess a secret of 256 bits. The limit only saves work.
+ * Limits attempts, separately for each network or name. The latest 10,000 names are counted, so a caller who can
+ * invent names can make the limit forget one. Each replica counts in its own memory. Separate counts are enough,
+ * because nobody can guess a secret of 256 bits. The limit only saves work.
  */
 export class RateLimit {
   readonly #rate: Rate;

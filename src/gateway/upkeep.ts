@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { RemoteWriter } from '../core/writes.ts';
 import { PeriodicJob } from '../flow/periodic-job.ts';
+import { allSteps } from '../flow/steps.ts';
 import { sumAudit } from '../store/administration/overview.ts';
 import { clearRemoved, forgetRemoved } from '../store/administration/removal.ts';
 import { type Mended, mendClock } from '../store/calls/clock.ts';
@@ -32,7 +33,7 @@ const PATIENCE = 3_000;
  * One round of maintenance. Asks another system how commands of a lost replica ended. Erases outcomes of writes after
  * 24 hours, and lapses writes that nobody has approved until then. Deletes staged records of removed sources, and tokens
  * and consents that ended long ago. Sums audit records. Ends consents of clients whose host is no longer trusted. Returns
- * the number of changed rows. After `stop`, no further batch starts.
+ * the number of changed rows. After `stop`, no further batch starts. A step that fails does not stop those behind it.
  */
 export async function upkeep(
   { db, registry, remote, clientHosts }: Omit<UpkeepOptions, 'onError'>,
@@ -43,33 +44,43 @@ export async function upkeep(
   const repeat = async (batch: number, work: () => Promise<number>): Promise<void> => {
     for (let n = batch; n >= batch && !ends(); changed += n) n = await work();
   };
-  // Erase everything that is due. One batch a round would erase only 100 outcomes a second, and more writes than that
-  // would keep outcomes for longer than 24 hours.
-  await repeat(BATCH, () => lapseApprovals(db, BATCH));
-  await repeat(BATCH, () => eraseOutcomes(db, BATCH));
-  await repeat(BATCH, () => purgeOAuth(db, BATCH));
-  if (!ends()) await forgetRemoved(db);
-  await repeat(1, async () => Number(await sumAudit(db)));
-  if (ends()) return changed;
-  // While the replicas restart, one with the old list can still store a consent. So each round looks again.
-  if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
-  if (!remote || ends()) return changed;
-  const lapsed = await takeLapsed(db, ASKED);
-  await Promise.all(
-    lapsed.map(async ({ operationId, epoch, website, operation }) => {
-      const found = remote.find(operationId, website).catch(() => undefined);
-      // If the other system does not answer or does not know the command, a later round asks again.
-      const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
-      const receipts = registry.get(operation)?.emits ?? [];
-      if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;
-    }),
+  const askRemote = async (other: RemoteWriter): Promise<void> => {
+    const lapsed = await takeLapsed(db, ASKED);
+    await Promise.all(
+      lapsed.map(async ({ operationId, epoch, website, operation }) => {
+        const found = other.find(operationId, website).catch(() => undefined);
+        // If the other system does not answer or does not know the command, a later round asks again.
+        const outcome = (await Promise.race([found, pause(PATIENCE, undefined, { ref: false })])) ?? null;
+        const receipts = registry.get(operation)?.emits ?? [];
+        if (await settle(db, { operationId, epoch, receipts }, outcome)) changed++;
+      }),
+    );
+  };
+  await allSteps(
+    [
+      // Erase everything that is due. One batch a round would erase only 100 outcomes a second, and more writes than
+      // that would keep outcomes for longer than 24 hours.
+      () => repeat(BATCH, () => lapseApprovals(db, BATCH)),
+      () => repeat(BATCH, () => eraseOutcomes(db, BATCH)),
+      () => repeat(BATCH, () => purgeOAuth(db, BATCH)),
+      () => forgetRemoved(db),
+      () => repeat(1, async () => Number(await sumAudit(db))),
+      async () => {
+        // While the replicas restart, one with the old list can still store a consent. So each round looks again.
+        if (clientHosts) changed += await endStrangeHosts(db, clientHosts);
+      },
+      async () => {
+        if (remote) await askRemote(remote);
+      },
+    ],
+    stop,
   );
   return changed;
 }
 
 /**
  * Runs rounds of maintenance. Each begins with what a clock that went back holds up, because the rest depends on it. Rows
- * of removed sources and of organizations that moved away are deleted last: if that fails, all other work is done.
+ * of removed sources and of organizations that moved away are deleted last, because that can take long.
  */
 export function startUpkeep(options: UpkeepOptions): PeriodicJob {
   let mended: Mended = null;
@@ -82,9 +93,8 @@ export function startUpkeep(options: UpkeepOptions): PeriodicJob {
         options.onError(new Error('times that lie ahead, because the clock went back, were not mended', { cause }));
         return mended;
       });
-      await upkeep(options, stop);
-      if (!stop.aborted) await clearRemoved(options.db, stop).catch(options.onError);
-      if (!stop.aborted) await clearMoved(options.db, emptied);
+      const { db } = options;
+      await allSteps([() => upkeep(options, stop), () => clearRemoved(db, stop), () => clearMoved(db, emptied)], stop);
     },
     onError: options.onError,
   });

@@ -1,3 +1,5 @@
+import { seldom } from '../flow/seldom.ts';
+
 /** The event loop counts as held while its delay is longer than this many milliseconds. All requests wait meanwhile. */
 const HELD = 250;
 /** Milliseconds between two samples of the delay. */
@@ -19,7 +21,10 @@ export function watchLoop(onHeld: (milliseconds: number) => void): LoopWatch {
   let seconds = 0;
   let longest = 0;
   let due = performance.now() + LOOK;
-  let quietUntil = 0;
+  const tell = seldom(QUIET, () => {
+    onHeld(Math.round(longest));
+    longest = 0;
+  });
   const timer = setInterval(() => {
     const now = performance.now();
     const late = now - due;
@@ -28,10 +33,7 @@ export function watchLoop(onHeld: (milliseconds: number) => void): LoopWatch {
       seconds += late / 1_000;
       longest = Math.max(longest, late);
     }
-    if (longest === 0 || now < quietUntil) return;
-    quietUntil = now + QUIET;
-    onHeld(Math.round(longest));
-    longest = 0;
+    if (longest > 0) tell();
   }, LOOK).unref();
   return {
     get seconds() {

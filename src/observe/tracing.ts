@@ -21,6 +21,7 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace-base';
 import type { CallTrace } from '../core/calls.ts';
+import { seldom } from '../flow/seldom.ts';
 import { collectorAgent } from '../outbound/collector-agent.ts';
 import type { OnStatement } from '../store/driver/watched.ts';
 
@@ -58,7 +59,7 @@ const QUIET = 60_000;
 
 export function startTracing(options: TracingOptions): Tracing {
   const { url, service, version, onError, onComplaint, timeout = TIMEOUT } = options;
-  const complain = seldom(onComplaint);
+  const complain = seldom(QUIET, () => onComplaint());
   const unsaid = (): void => undefined;
   diag.setLogger(
     { error: complain, warn: complain, info: unsaid, debug: unsaid, verbose: unsaid },
@@ -154,19 +155,9 @@ export function contextOf(traceparent: string | undefined): SpanContext | undefi
   return isSpanContextValid(context) ? context : undefined;
 }
 
-/** Returns a function that runs `work` at most once a minute. */
-function seldom(work: () => void): () => void {
-  let doneAt = Number.NEGATIVE_INFINITY;
-  return () => {
-    if (performance.now() - doneAt <= QUIET) return;
-    doneAt = performance.now();
-    work();
-  };
-}
-
 function telling(exporter: OTLPTraceExporter, onError: (lost: number) => void): SpanExporter {
   let lost = 0;
-  const tell = seldom(() => {
+  const tell = seldom(QUIET, () => {
     onError(lost);
     lost = 0;
   });

@@ -185,17 +185,26 @@ describe('a statement whose reply is lost', () => {
     }
   });
 
-  it('a chain whose head is gone ends, and another one begins', async () => {
+  it.each([
+    ['is gone', 0],
+    ['is an earlier one, as after a failover', 1],
+  ])('a chain whose head %s ends, another one begins, and what is lost is told and counted', async (_name, left) => {
     const { sql } = gateway.database;
-    const trail = trailOf(gateway.database.db);
+    const told: unknown[] = [];
+    const trail = trailOf(gateway.database.db, { onError: (error) => told.push(String(error)) });
     await trail.start();
-    trail.add(ORIGIN, report('org_head', 'before'), 1);
-    await eventually(async () => expect(await count({ operation: 'before' })).toBe(1));
-    await sql`DELETE FROM gateway.audit_chain WHERE writer = (SELECT writer FROM gateway.audit WHERE operation = 'before')`;
+    for (let n = 0; n < 3; n++) trail.add(ORIGIN, report('org_head', 'before'), 1);
+    await eventually(async () => expect(await count({ operation: 'before' })).toBe(3));
+    const [{ writer: chain } = {}] = await auditOf(gateway.database, { operation: 'before' });
+    await sql`UPDATE gateway.audit_chain SET seq = ${left} WHERE writer = ${String(chain)}`;
+    await sql`DELETE FROM gateway.audit_chain WHERE seq = 0`;
     trail.add(ORIGIN, report('org_head', 'after'), 1);
     await eventually(async () => expect(await count({ operation: 'after' })).toBe(1));
     await trail.stop();
     expect(await auditOf(gateway.database, { operation: 'after' })).toMatchObject([{ seq: '1' }]);
+    const ends = `ends with record ${left} in PostgreSQL, but this process had appended record 3`;
+    expect(told).toEqual([expect.stringMatching(`the audit chain ${chain} of [0-9-]{10} ${ends}`)]);
+    expect(trail.lostTotal).toBe(3 - left);
   });
 
   it('a member with quotes, backslashes and commas is kept as it is', async () => {
@@ -215,6 +224,14 @@ describe('a statement whose reply is lost', () => {
 });
 
 describe('days', () => {
+  /** Sums that nobody sums again. */
+  const oldSums = (...hours: readonly string[]) =>
+    gateway.database.sql.begin(async (own) => {
+      await own`SET LOCAL session_replication_role = replica`;
+      for (const hour of hours)
+        await own`INSERT INTO gateway.audit_hour VALUES ('org_old', ${hour}, '', 'cli', 'old', 'ok', 1, 1, '{1}')`;
+    });
+
   it('partitions are there ahead, old ones go as a whole, and a day without one gets it', async () => {
     const { sql } = gateway.database;
     const partitions = async (): Promise<string[]> =>
@@ -230,8 +247,11 @@ describe('days', () => {
     const drop = async () => (await sql<{ n: number }[]>`SELECT gateway.drop_audit(90) AS n`)[0]?.n;
     expect(await drop()).toBe(0);
     for (const head of heads) await sql`INSERT INTO gateway.audit_chain ${sql(head)}`;
-    expect([await drop(), await drop(), await drop()]).toEqual([1, 1, 0]);
+    const clear = async () => (await sql<{ n: number }[]>`SELECT gateway.clear_audit(90, 1) AS n`)[0]?.n;
+    await oldSums('2020-01-01T05:00Z', '2020-01-02T05:00Z');
+    expect([await clear(), await drop(), await drop(), await drop()]).toEqual([0, 1, 1, 0]);
     expect(await partitions()).toHaveLength(9);
+    expect([await clear(), await clear(), await clear()]).toEqual([1, 1, 0]);
     expect([...(await sql`SELECT FROM gateway.audit_chain WHERE day = '2020-01-01'`)]).toEqual([]);
     // As after a day in which no process ran, or when the clock was set.
     for (const name of await partitions()) await sql.unsafe(`DROP TABLE gateway.${name}`);
@@ -259,6 +279,31 @@ describe('days', () => {
     });
     expect(await second).toBe(1);
     await sql`DROP TABLE gateway.audit_20400101`;
+  });
+
+  it('no write waits while the sums of a dropped day are deleted', async () => {
+    const { sql, db } = gateway.database;
+    await sql`SELECT gateway.prepare_audit_day('2020-01-01')`;
+    await oldSums('2020-01-01T05:00Z');
+    await sql.unsafe(`
+      CREATE FUNCTION gateway.planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(3); RETURN OLD; END $$;
+      CREATE TRIGGER planted BEFORE DELETE ON gateway.audit_hour FOR EACH ROW EXECUTE FUNCTION gateway.planted()`);
+    const deleting = () =>
+      sql`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`;
+    const trail = trailOf(db);
+    try {
+      await eventually(async () => expect(await deleting()).not.toEqual([]));
+      const headers = { 'idempotency-key': freshKey() };
+      const wrote = await gateway.ask(note.url, { token: own.token, body: { text: 'a note' }, headers });
+      expect(wrote.status).toBe(200);
+      expect(await deleting()).not.toEqual([]);
+      await eventually(async () =>
+        expect([...(await sql`SELECT FROM gateway.audit_hour WHERE hour < '2021-01-01'`)]).toEqual([]),
+      );
+    } finally {
+      await trail.stop();
+      await sql.unsafe('DROP FUNCTION gateway.planted() CASCADE');
+    }
   });
 
   it('nobody waits for a day to be dropped, and the next round drops it', async () => {

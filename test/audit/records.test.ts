@@ -80,6 +80,24 @@ describe('E6 books, REST', () => {
     expect(Number(record['time'])).toBeLessThan(ended + 500);
   });
 
+  it('the network that a proxy names, also with a port, and no text that is no address', async () => {
+    const shared = { ...gateway.database, close: async () => undefined };
+    const proxied = await openTestGateway('demo', shared, KEYS, {}, undefined, undefined, true, ['loopback']);
+    try {
+      for (const [named, address] of [
+        ['203.0.113.7:51234', '203.0.113.0/24'],
+        ['[2001:db8:1:2::7]:443', '2001:db8:1::/48'],
+        ['unknown', undefined],
+      ] as const) {
+        await forgetAudit(gateway.database);
+        await proxied.ask(`/api/v1/contacts/${contact}`, { token: own.token, headers: { 'x-forwarded-for': named } });
+        expect((await one())['address'], named).toBe(address);
+      }
+    } finally {
+      await proxied.close();
+    }
+  });
+
   it('a list has its website and count, and names a record that it answers alone', async () => {
     const list = await ask('/api/v1/contacts?website_id=web_1_1&limit=7');
     expect(await one()).toMatchObject({ targets: [], website_id: 'web_1_1', count: list.body.data.data.length });

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { compile } from '../../src/core/sql.ts';
 import { keepJournals } from '../../src/events/journals.ts';
 import { brokenJournals } from '../../src/store/doctor/doctor.ts';
+import type { Database } from '../../src/store/driver/postgres.ts';
 import { trimJournals } from '../../src/store/events/journal.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { heads, plant, receipts } from '../support/events/journal.ts';
@@ -44,6 +46,22 @@ it('keeps seven days to the second, from the beginning of each journal on', asyn
   expect(await keepJournals(database.db)).toMatchObject({ trimmed: 0, beaten: 0 });
   await database.sql`SELECT gateway.append_receipts(1, 3, '{visitor.changed}')`;
   expect(await kept(3)).toEqual([2, [3]]);
+});
+
+it('works although steps before it fail, and tells what has failed', async () => {
+  await journal(1, ['8 days']);
+  const failing = (...names: readonly string[]): Database => ({
+    ...database.db,
+    query: (statement) => {
+      const name = names.find((one) => compile(statement).text.includes(one));
+      return name === undefined ? database.db.query(statement) : Promise.reject(new Error(`planted in ${name}`));
+    },
+  });
+  const one = keepJournals(failing('settle_abandoned_import'));
+  await expect(one).rejects.toThrow(/^planted in settle_abandoned_import$/);
+  expect(await kept(1)).toEqual([1, []]);
+  const two = keepJournals(failing('settle_abandoned_import', 'beat_families'));
+  await expect(two).rejects.toThrow(/planted in settle_abandoned_import; .*planted in beat_families/);
 });
 
 it('works in batches, each leaving journals in order', async () => {

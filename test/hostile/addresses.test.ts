@@ -196,10 +196,18 @@ describe('the client’s address', () => {
       [`${OUTSIDE}, ${INSIDE}`, 200],
       [`${INSIDE}, 127.0.0.1`, 200],
       ['unknown', 401],
-      [`${INSIDE}:4711`, 401],
       ['', 401],
+      // Some proxies tell the port, too.
+      [`${INSIDE}:4711`, 200],
+      [`${OUTSIDE}:4711`, 401],
+      [`${INSIDE}:4711, 127.0.0.1:80`, 200],
+      [`${INSIDE}:4711:4711`, 401],
+      [`[${INSIDE}]:4711`, 401],
     ] as const)
       expect(await statusFrom(token, forwarded), forwarded).toBe(status);
+    const six = await bound({}, ['2001:db8::/32']);
+    for (const forwarded of ['[2001:db8::7]:443', '[2001:db8::7]', '2001:db8::7'])
+      expect(await statusFrom(six.token, forwarded), forwarded).toBe(200);
     // Without trusted proxies, the peer is the client, whatever the header says.
     const own = await openTestGateway('demo', { ...database, close: async () => undefined });
     expect(await statusFrom(token, INSIDE, own)).toBe(401);

@@ -212,11 +212,12 @@ describe('/metrics', () => {
     const wide = openAllowed(['10.1.0.0/16', 'fd00::/8'], ['10.0.0.1']);
     expect(['10.1.2.3', 'fd00::1', '127.0.0.1'].filter((one) => !wide(asked(one)))).toEqual([]);
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '10.1.2.3', host: 'gateway.example' }))).toBe(true);
+    expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '10.1.2.3:51234, 10.0.0.1:443' }))).toBe(true);
     expect(wide(asked('10.0.0.1', { 'x-forwarded-for': '198.51.100.1' }))).toBe(false);
     expect(wide(asked('10.1.2.3', { 'x-forwarded-for': '127.0.0.1' }))).toBe(false);
     // Only the address of the connection shows that a caller is on this machine. A remote proxy cannot claim this.
     const range = openAllowed([], ['10.0.0.0/8']);
-    for (const claimed of ['127.0.0.1', '::1', '::ffff:127.0.0.1'])
+    for (const claimed of ['127.0.0.1', '127.0.0.1:80', '::1', '[::1]:80', '::ffff:127.0.0.1'])
       expect(range(asked('10.0.0.9', { 'x-forwarded-for': claimed })), claimed).toBe(false);
     expect(openAllowed([], ['loopback'])(asked('127.0.0.1', { 'x-forwarded-for': '127.0.0.1' }))).toBe(true);
   });

@@ -54,10 +54,12 @@ export async function poll(
   const filter = filterOf(websites, request);
   const [scan, key] = await Promise.all([caller.take(scanJournals({ authority, db }, filter, known)), eventKey()]);
   const after = positionsIn(scan, known);
+  // The cursor is from a time when the credential did not hold one of these websites. Its receipts since then are left out.
+  const uncovered = request.cursor !== null && websites.some(({ id }) => !known.has(id));
   const answer = (positions: ReadonlyMap<string, number>, more: Partial<EventsPage> = {}): EventsPage => ({
     events: [],
     cursor: cursors.write(positions),
-    truncated: false,
+    truncated: uncovered,
     hasMore: scan.websites.some(({ website, head }) => head > (positions.get(website) ?? head)),
     nextPollMs: NEXT,
     ...more,
@@ -72,10 +74,10 @@ export async function poll(
   const limit = Math.min(request.maxEvents ?? DEFAULT, MOST);
   const { taken, positions } = merge(scanned, wanting(filter.eventTypes), limit);
   const oldest = request.maxAgeMs === undefined ? 0 : scan.now - request.maxAgeMs;
-  const young = taken.filter(({ row }) => row.occurredAt >= oldest);
+  const young = taken.filter(({ row }) => row.recordedAt >= oldest);
   return answer(positions, {
     events: young.map(({ website, row }) => occurrenceOf(receiptOf(key, website, row))),
-    truncated: young.length < taken.length || young.some(({ row }) => row.eventType.endsWith('.gap')),
+    truncated: uncovered || young.length < taken.length || young.some(({ row }) => row.eventType.endsWith('.gap')),
   });
 }
 

@@ -100,6 +100,7 @@ export async function subscribe(
         return position === undefined ? [] : [[website.site, position]];
       }),
     ),
+    resumes: request.cursor !== null,
     max_age: request.maxAgeMs === undefined ? null : Math.min(request.maxAgeMs / 1000, MAX_AGE),
     verified: false,
   };

@@ -2,6 +2,7 @@ import type { WebsiteKey } from '../../core/ids.ts';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { grownHeads } from '../../store/events/realtime-sessions.ts';
+import { wakeAtReceipts } from '../notified.ts';
 
 export interface HeadsOptions {
   readonly db: Database;
@@ -12,12 +13,6 @@ export interface HeadsOptions {
 
 type Watcher = (website: string, position: number) => void;
 
-const CHANNEL = 'gateway_journal';
-/**
- * Milliseconds between the two reads after a notification. A journal sends at most one notification in 25 ms for each
- * website. The second read finds receipts that came later in these 25 ms.
- */
-const AGAIN = 30;
 const UNKNOWN = -1;
 
 /**
@@ -32,7 +27,6 @@ export class Heads {
     { readonly key: WebsiteKey; position: number; readonly watchers: Set<Watcher> }
   >();
   readonly #job: PeriodicJob;
-  #again: NodeJS.Timeout | undefined;
   #listening: { close(): Promise<void> } | undefined;
 
   constructor(options: HeadsOptions) {
@@ -51,37 +45,24 @@ export class Heads {
       this.#watched.set(key.id, entry);
     }
     this.#job.resume();
-    this.#listening ??= this.#options.db.listen(CHANNEL, (payload) => this.#told(payload));
+    this.#listening ??= wakeAtReceipts(
+      this.#options.db,
+      this.#job,
+      (payload) => payload === '' || this.#watched.has(`web_${payload.replace(' ', '_')}`),
+    );
     return () => {
       for (const { id } of websites) {
         const entry = this.#watched.get(id);
         entry?.watchers.delete(watcher);
         if (entry?.watchers.size === 0) this.#watched.delete(id);
       }
-      if (this.#watched.size === 0) this.#pause();
+      if (this.#watched.size === 0) this.#job.pause();
     };
   }
 
   async stop(): Promise<void> {
-    this.#pause();
     await this.#job.stop();
     await this.#listening?.close();
-  }
-
-  #pause(): void {
-    this.#job.pause();
-    clearTimeout(this.#again);
-    this.#again = undefined;
-  }
-
-  /** The payload is '<tenant> <site>', or empty when listening starts again after a lost connection. */
-  #told(payload: string): void {
-    if (payload !== '' && !this.#watched.has(`web_${payload.replace(' ', '_')}`)) return;
-    this.#job.wake();
-    this.#again ??= setTimeout(() => {
-      this.#again = undefined;
-      this.#job.wake();
-    }, AGAIN).unref();
   }
 
   async #look(): Promise<void> {

@@ -161,7 +161,8 @@ export function openRealtime(options: RealtimeOptions): Realtime {
           releasing.add(release);
         },
       });
-      connections.add(connection);
+      // A client that reads nothing can end it before this line, at its first frame.
+      if (connection.ended === undefined) connections.add(connection);
       // `stop` was called during the handshake.
       if (stopped) connection.close('restart');
       return connection;

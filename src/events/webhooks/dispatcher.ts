@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { PeriodicJob } from '../../flow/periodic-job.ts';
+import { ServerClock } from '../../flow/server-clock.ts';
 import { type DeliveryOutcome, type SenderOptions, send } from '../../outbound/sender.ts';
 import type { SealKeys } from '../../outbound/signature.ts';
 import type { Database } from '../../store/driver/postgres.ts';
@@ -13,6 +14,7 @@ import {
   settleDeliveries,
 } from '../../store/events/deliveries.ts';
 import { type McpSending, mcpMessage } from '../mcp/messages.ts';
+import { wakeAtReceipts } from '../notified.ts';
 import { webhookMessage } from './message.ts';
 import { waitAfter } from './schedule.ts';
 
@@ -30,18 +32,13 @@ export interface WebhooksOptions {
 
 /** Milliseconds between two searches. A revoked credential's deliveries must be dropped within a second. */
 const EVERY = 500;
-/**
- * Milliseconds between the two searches after a notification. A journal sends at most one notification in 25 ms for
- * each website. The second search finds receipts that came later in these 25 ms.
- */
-const AGAIN = 30;
 /** Milliseconds until the next try to write an outcome, when another statement has locked the endpoint. */
 const HELD = 10;
 /** How many times a stopping process tries to write the last outcomes. */
 const LAST = 50;
 /**
- * The longest time in milliseconds from the request for a lease to its use. An older lease is given back, so no
- * delivery starts later than this after its credential was revoked.
+ * The longest time in milliseconds from a lease to its use. An older lease is given back, so no delivery starts later
+ * than this after its credential was revoked. Each lease has its own age: if a round takes long, its last leases serve.
  */
 const FRESH = 1_000;
 /** Milliseconds that running attempts have when the process stops. */
@@ -63,17 +60,14 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
   let purgedAt = performance.now();
   let stopped = false;
 
-  let again: NodeJS.Timeout | undefined;
-  const lookIn = (milliseconds: number): void => {
-    clearTimeout(again);
-    if (!stopped) again = setTimeout(() => job.wake(), milliseconds).unref();
-  };
+  // The latest time that can be true, until an answer of PostgreSQL tells more.
+  const clock = new ServerClock(Number.POSITIVE_INFINITY);
   const settle = async (): Promise<void> => {
     const batch = ended.slice();
     if (batch.length === 0) return;
     const later = new Set((await settleDeliveries(db, batch)).later);
     ended.splice(0, batch.length, ...batch.filter(({ id }) => later.has(id)));
-    if (later.size > 0) lookIn(HELD);
+    if (later.size > 0) job.wakeIn(HELD);
   };
   /** Stores the last outcomes. Waits for locked endpoints, because only this process knows these outcomes. */
   const settleLast = async (): Promise<void> => {
@@ -91,15 +85,21 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     await settle().catch(onError);
     const seats = SEATS - flying.size - ended.length;
     if (stopped || seats <= 0) return;
-    const asked = performance.now();
     const eventKey = await options.eventKey();
-    const { claims, more } = await claimDeliveries(db, { eventKey, seats, schedule, mcp: options.mcp !== undefined });
-    const late = stopped || performance.now() - asked > FRESH;
-    if (late && claims.length > 0) {
-      ended.push(...claims.map(givenBack));
+    const asked = performance.now();
+    const { claims, more, began, answered } = await claimDeliveries(db, {
+      ...{ eventKey, seats, schedule },
+      mcp: options.mcp !== undefined,
+    });
+    clock.learn(asked, began, answered);
+    const oldest = stopped ? Number.POSITIVE_INFINITY : clock.now - FRESH;
+    const late = claims.filter(({ at }) => at < oldest);
+    if (late.length > 0) {
+      ended.push(...late.map(givenBack));
       job.wake();
     }
-    for (const claim of late ? [] : claims) {
+    for (const claim of claims) {
+      if (claim.at < oldest) continue;
       const one = attempt(claim).catch(onError);
       flying.add(one);
       one.finally(() => flying.delete(one));
@@ -110,15 +110,11 @@ export function startWebhooks(options: WebhooksOptions): { stop(): Promise<void>
     if ((await purgeDeliveries(db, PURGED)) < PURGED) purgedAt = asked;
   };
   const job = new PeriodicJob({ every: EVERY, run: deliver, onError });
-  const listening = db.listen('gateway_journal', () => {
-    job.wake();
-    lookIn(AGAIN);
-  });
+  const listening = wakeAtReceipts(db, job);
   job.wake();
   return {
     stop: async () => {
       stopped = true;
-      clearTimeout(again);
       await listening.close();
       const grace = setTimeout(() => stopping.abort(), GRACE);
       // While the last attempts run, store each outcome at once: the process can be killed before they have all ended.

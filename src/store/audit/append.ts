@@ -51,6 +51,26 @@ export async function dropAudit(db: Database, days: number): Promise<number> {
   return row?.dropped ?? 0;
 }
 
+/** Deletes the chains of dropped days, and at most `n` of their sums. Returns the number of these sums. */
+export async function clearAudit(db: Database, days: number, n: number): Promise<number> {
+  const [row] = await db.query<{ cleared: number }>(
+    sql`SELECT gateway.clear_audit(${days}::integer, ${n}::integer) AS cleared`,
+  );
+  return row?.cleared ?? 0;
+}
+
+/** The last record of a process's chain of a day, as PostgreSQL has it. Undefined: it has no such chain. */
+export async function chainEnd(
+  db: Database,
+  writer: string,
+  day: string,
+): Promise<{ readonly seq: number; readonly digest: string } | undefined> {
+  const [row] = await db.query<{ seq: number; digest: string }>(sql`
+    SELECT c.seq::float8 AS seq, '\\x' || encode(c.digest, 'hex') AS digest FROM gateway.audit_chain c
+     WHERE c.writer = ${writer}::uuid AND c.day = ${day}::text::date`);
+  return row;
+}
+
 /** True if another process has sealed a record of the batch. PostgreSQL has then undone the whole batch. */
 export const isSealedElsewhere = (error: unknown): boolean => sqlState(error) === 'GW409';
 

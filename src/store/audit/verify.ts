@@ -30,8 +30,7 @@ export interface AuditHead {
 const start = (day: string) => sql`(${day}::text::date::timestamp AT TIME ZONE 'UTC')`;
 export const inDays = ({ from, to }: AuditDays) =>
   sql`a.time >= ${start(from)} AND a.time < ${start(to)} + interval '1 day'`;
-export const hexOf = (column: 'previous' | 'digest') =>
-  column === 'previous' ? sql`'\\x' || encode(a.previous, 'hex')` : sql`'\\x' || encode(a.digest, 'hex')`;
+export const hexOf = (column: 'previous' | 'digest') => sql`'\\x' || encode(a.${raw(column)}, 'hex')`;
 
 /** The links of the chains: sealed records, and blocks. `seq` is the number of the last of its `calls` records. */
 const links = (days: AuditDays) => sql`(

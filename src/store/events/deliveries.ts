@@ -85,19 +85,24 @@ export interface Claiming {
   readonly mcp: boolean;
 }
 
-/**
- * Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries.
- * `more`: receipts are left to queue.
- */
-export async function claimDeliveries(
-  db: Database,
-  { eventKey, seats, schedule, mcp }: Claiming,
-): Promise<{ claims: readonly Claim[]; more: boolean }> {
-  const [row] = await db.query<{ claims: Claim[]; more: boolean }>(sql`
-    SELECT c.claims, c.more FROM gateway.claim_deliveries(
+interface Claimed {
+  readonly claims: readonly Claim[];
+  /** Receipts are left to queue. */
+  readonly more: boolean;
+  /** When PostgreSQL got the statement, and when it had ended it: Unix milliseconds of PostgreSQL's clock. */
+  readonly began: number;
+  readonly answered: number;
+}
+
+/** Drops deliveries that are no longer permitted, queues new receipts, and leases at most `seats` due deliveries. */
+export async function claimDeliveries(db: Database, { eventKey, seats, schedule, mcp }: Claiming): Promise<Claimed> {
+  const [row] = await db.query<Claimed>(sql`
+    SELECT c.claims, c.more, (extract(epoch FROM statement_timestamp()) * 1000)::float8 AS began,
+           (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS answered FROM gateway.claim_deliveries(
       ${padded(eventKey)}, ${seats}::integer, ${RESERVED}::integer, ${AT_ONE_ENDPOINT}::integer, ${schedule.length}::integer,
       make_interval(secs => ${schedule[0] ?? 0}::double precision), ${LEASE}::integer * interval '1 millisecond', ${mcp}::boolean) c`);
-  return row ?? { claims: [], more: false };
+  if (!row) throw new Error('a round of deliveries has no answer');
+  return row;
 }
 
 /**

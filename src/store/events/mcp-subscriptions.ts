@@ -20,6 +20,8 @@ export interface NewMcpSubscription {
   readonly ttl: number;
   /** By site: the position up to which the client has everything. A site that is missing starts now. */
   readonly positions: Readonly<Record<string, number>>;
+  /** True if the client gave a cursor. A site that its positions lack has then lost receipts. */
+  readonly resumes: boolean;
   /** Receipts that are older are left out. Seconds. */
   readonly max_age: number | null;
   /** True if the receiver has just confirmed that it wants deliveries. */

@@ -65,8 +65,9 @@ const asked = (authority: Access['authority'], of: string | Filter): Fragment =>
 
 /**
  * Reads the receipts of a subscription's id or a filter after `positions` (by website id), and proves the authority.
- * The websites with new receipts share the hundred receipts equally, so a busy website does not take the share of other websites. The page then takes the
- * oldest of these receipts. Positions have no gaps, so the share of a website is a range of the primary key.
+ * The websites with new receipts share the hundred receipts equally, so a busy website does not take the share of other
+ * websites. The page then takes the oldest of these receipts. Positions have no gaps, so the share of a website is a
+ * range of the primary key.
  */
 export async function scanJournals(
   access: Access,

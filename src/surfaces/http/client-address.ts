@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isIPv4, isIPv6 } from 'node:net';
 import proxyAddr from 'proxy-addr';
 
 /** Returns the client's address. If trusted proxies have forwarded the request, the proxies name the client. */
@@ -18,6 +19,17 @@ const PASSED_ON = [
 ] as const;
 
 const isLoopback = proxyAddr.compile('loopback');
+
+/** An entry of X-Forwarded-For without the port and the brackets that some proxies write, such as 203.0.113.7:51234. */
+function withoutPort(entry: string): string {
+  const [, four = '', six = ''] = /^(?:([^:]+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/.exec(entry) ?? [];
+  if (isIPv4(four)) return four;
+  return isIPv6(six) ? six : entry;
+}
+
+/** Finds the client's address. Proxies that `trusts` knows name it, also with a port. */
+const sourceOf = (request: IncomingMessage, trusts: ReturnType<typeof proxyAddr.compile>): string =>
+  withoutPort(proxyAddr(request, (address, i) => trusts(withoutPort(address), i)));
 
 /**
  * True if Host is a loopback name. Any other name does not come from this machine. After DNS rebinding to 127.0.0.1,
@@ -46,7 +58,7 @@ export function openAllowed(
     const passedOn = PASSED_ON.some((name) => request.headers[name] !== undefined);
     // proxy-addr reads only X-Forwarded-For. With other headers alone, the proxy itself would look like the source.
     if (passedOn && (request.headers['x-forwarded-for'] === undefined || !trust(peer, 0))) return false;
-    const source = proxyAddr(request, trust);
+    const source = sourceOf(request, trust);
     // A proxy on another machine reports a loopback address for a request from its own machine, or as a claim of its
     // client. Neither request comes from this machine.
     if (isLoopback(source, 0)) return isLoopback(peer, 0) && calledLoopback(request);
@@ -66,5 +78,5 @@ export function openTrust(trusted: readonly string[]): (request: Pick<IncomingMe
  */
 export function openClientAddress(trusted: readonly string[]): ClientAddress {
   const trust = proxyAddr.compile([...trusted]);
-  return (request) => proxyAddr(request, trust);
+  return (request) => sourceOf(request, trust);
 }

@@ -105,6 +105,7 @@ export function mcpEvents(registry: Registry, events: McpEvents) {
 
   function permit(mode: DeliveryMode, mcpRequest: McpRequest, authority: Authority, operation?: string): void {
     mcpRequest.called = operation ?? MODES[mode];
+    mcpRequest.withinConsent = mode === 'webhook';
     const problem = refusal(mode, mcpRequest, authority, operation);
     if (!(problem instanceof Failure)) {
       if (!problem) return;

@@ -3,6 +3,7 @@ import type { Authority } from '../../core/authority.ts';
 import { Failure } from '../../core/failures.ts';
 import { parseId } from '../../core/ids.ts';
 import type { Prompt } from '../../core/prompt.ts';
+import type { Tool } from '../../core/tool.ts';
 import { selects } from '../../core/toolsets.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
@@ -14,16 +15,14 @@ import type { McpRequest } from './request.ts';
  * the tools lists a prompt only if all these operations are in it.
  */
 export function mcpPrompts(prompts: readonly Prompt[], registry: Registry) {
-  const usable = (prompt: Prompt, authority: Authority): boolean =>
-    prompt.tools.every((name) => {
+  const every = ({ tools }: Prompt, holds: (tool: Tool) => boolean): boolean =>
+    tools.every((name) => {
       const tool = registry.get(name);
-      return tool !== undefined && mayCall(tool, authority);
+      return tool !== undefined && holds(tool);
     });
+  const usable = (prompt: Prompt, authority: Authority): boolean => every(prompt, (tool) => mayCall(tool, authority));
   const selected = (prompt: Prompt, { selection }: McpRequest): boolean =>
-    prompt.tools.every((name) => {
-      const tool = registry.get(name);
-      return tool !== undefined && selects(selection, tool);
-    });
+    every(prompt, (tool) => selects(selection, tool));
   return {
     async list(mcpRequest: McpRequest) {
       const authority = await mcpRequest.admit();

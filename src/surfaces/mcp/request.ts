@@ -26,6 +26,8 @@ export class McpRequest {
   authority: Authority | undefined;
   called: string | undefined;
   writes = false;
+  /** True if a client by URL may do this within its consent, although the operation refuses tokens of consents. */
+  withinConsent = false;
   operation: OperationState | undefined;
   /** For the log. The HTTP status of a failed tool call is 200, so it does not show the failure. */
   failed: Failure | undefined;

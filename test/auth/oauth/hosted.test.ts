@@ -4,7 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../../../src/auth/tokens.ts';
 import { SCOPE_TEXTS } from '../../../src/core/scope-texts.ts';
 import { SCOPES } from '../../../src/core/scopes.ts';
+import { compile } from '../../../src/core/sql.ts';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
+import type { Database } from '../../../src/store/driver/postgres.ts';
 import { endStrangeHosts } from '../../../src/store/sign-in/upkeep.ts';
 import type { Answer } from '../../support/answer.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -618,7 +620,14 @@ describe('ends', () => {
     const { db } = gateway.database;
     expect(await endStrangeHosts(db, ['claude.ai', '127.0.0.1'])).toBe(0);
     expect(await tools(family.access)).toBe(200);
-    await upkeep({ db, registry: gateway.corridor.registry, clientHosts: ['claude.ai'] });
+    // Also if an earlier step of upkeep fails.
+    const failing: Database = {
+      ...db,
+      query: (statement) =>
+        compile(statement).text.includes('sum_audit') ? Promise.reject(new Error('planted')) : db.query(statement),
+    };
+    const round = upkeep({ db: failing, registry: gateway.corridor.registry, clientHosts: ['claude.ai'] });
+    await expect(round).rejects.toThrow('planted');
     expect(await tools(family.access)).toBe(401);
     expect(await because(gateway, await consentOf(family))).toBe('host');
     expectRefused(await refreshHosted(gateway, family), 'invalid_grant', 'ended');

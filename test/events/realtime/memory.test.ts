@@ -2,6 +2,7 @@ import { expect, it } from 'vitest';
 import { writeCursor } from '../../../src/events/cursors.ts';
 import { RealtimeConnection } from '../../../src/events/realtime/connection.ts';
 import type { Pages } from '../../../src/events/realtime/pages.ts';
+import { openRealtime } from '../../../src/events/realtime/realtime.ts';
 import { TIMINGS, type Wire } from '../../../src/events/realtime/wire.ts';
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -12,6 +13,22 @@ import { KEYS } from '../../support/keys.ts';
  * the object that reads pages.
  */
 function deaf(pages: Partial<Pages> = {}) {
+  const { told, wire } = deafWire();
+  const connection = new RealtimeConnection({
+    ...ADMITTED,
+    pages: pages as Pages,
+    wire,
+    timings: TIMINGS,
+    onEnd: () => {
+      told.ended++;
+    },
+  });
+  return { told, connection };
+}
+
+const ADMITTED = { session: 's', epoch: 1, expiresAt: 0, authority: {} as never, from: '127.0.0.1' };
+
+function deafWire() {
   const told = { frames: [] as string[], buffered: 0, cut: 0, closed: 0, ended: 0 };
   const wire: Wire = {
     send: (text) => {
@@ -30,21 +47,27 @@ function deaf(pages: Partial<Pages> = {}) {
       told.cut++;
     },
   };
-  const connection = new RealtimeConnection({
-    session: 's',
-    epoch: 1,
-    expiresAt: 0,
-    authority: {} as never,
-    from: '127.0.0.1',
-    pages: pages as Pages,
-    wire,
-    timings: TIMINGS,
-    onEnd: () => {
-      told.ended++;
-    },
-  });
-  return { told, connection };
+  return { told, wire };
 }
+
+it('a socket that its first frame ends is not kept', async () => {
+  const released: unknown[] = [];
+  const realtime = openRealtime({
+    db: { query: async (statement: unknown) => released.push(statement) && [] } as never,
+    keys: KEYS,
+    eventKey: async () => new Uint8Array(),
+    charge: async () => 0,
+    refund: () => undefined,
+    permitted: () => true,
+    onError: (error) => expect.fail(String(error)),
+  });
+  const { told, wire } = deafWire();
+  told.buffered = 1024 * 1024;
+  realtime.connect(ADMITTED, wire);
+  await eventually(() => expect(released).toHaveLength(1));
+  expect([told.cut, realtime.size]).toEqual([1, 0]);
+  await realtime.stop();
+});
 
 it('WS-06 a client that takes nothing is cut at one mebibyte, once, and no more is sent', () => {
   const { told, connection } = deaf();

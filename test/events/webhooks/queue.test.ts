@@ -156,6 +156,38 @@ describe('bounds', () => {
     await until(() => receiver.got.length === 1);
   });
 
+  it('endpoints whose rights take long to check are delivered to, a part in each short round', async () => {
+    const { id } = await addEndpoint(database, credential, receiver.url);
+    await database.sql`
+      INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, secret, position)
+      SELECT 'whk_' || md5(i::text), e.credential_id, e.tenant, e.site, e.url, e.event_types, e.secret, e.position
+        FROM gateway.webhook_endpoint e CROSS JOIN generate_series(1, 99) AS i WHERE e.id = ${id}`;
+    await tell(database, 1);
+    const slow = (text: string) =>
+      text.replace('gateway.may_be_told(e', '(SELECT true FROM pg_sleep(0.02)) AND gateway.may_be_told(e');
+    await replaced('gateway.may_deliver', slow, async () => {
+      const began = performance.now();
+      const claims = await claim();
+      expect(performance.now() - began).toBeLessThan(1_500);
+      expect(claims.length).toBeGreaterThan(0);
+      expect(claims.length).toBeLessThan(100);
+      await settle(...claims.map((one) => outcome(one, { unused: true, wait: 0, status: null })));
+      start();
+      await until(() => receiver.got.length === 100);
+    });
+  });
+
+  it('a round that takes longer than a lease is fresh delivers what it has leased last', async () => {
+    await addEndpoint(database, credential, receiver.url);
+    const before = (text: string) =>
+      text.replace('PERFORM gateway.end_mcp', 'PERFORM pg_sleep(1.2);\n  PERFORM gateway.end_mcp');
+    await replaced('gateway.claim_deliveries', before, async () => {
+      await tell(database, 1);
+      start();
+      await until(() => receiver.got.length === 1, 10_000);
+    });
+  });
+
   it('what may not be told any more is dropped over rounds, too', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url);
     await database.sql`
@@ -172,7 +204,7 @@ describe('bounds', () => {
     let left = await queued(database);
     expect(left).toBeLessThan(20_000);
     expect(left).toBeGreaterThan(0);
-    expect(first).toEqual({ claims: [], more: true });
+    expect(first).toMatchObject({ claims: [], more: true });
     while (left > 0) {
       const before = left;
       expect(await claim()).toEqual([]);
@@ -517,6 +549,21 @@ describe('attempts', () => {
     expect(await log(database, id)).toMatchObject([{ attempts: 2 }]);
   });
 
+  it('WH-10 claims that grew old within a round are given back, too', async () => {
+    const { id } = await addEndpoint(database, credential, receiver.url);
+    const after = (text: string) =>
+      text.replace('claims := array_to_json', 'PERFORM pg_sleep(1.2);\n  claims := array_to_json');
+    await tell(database, 1);
+    await replaced('gateway.claim_deliveries', after, async () => {
+      start({ schedule: [0] });
+      await until(async () => Number((await log(database, id))[0]?.attempts) >= 2, 10_000);
+      expect(receiver.got).toEqual([]);
+    });
+    await until(() => receiver.got.length === 1);
+    const [one] = await readDeliveries(database.db, id, undefined, 1);
+    expect(one).toMatchObject({ attempts: 1 });
+  });
+
   it('what is given back twice, or after another has begun, is given back once', async () => {
     const { id } = await addEndpoint(database, credential, receiver.url);
     await tell(database, 1);
@@ -551,6 +598,26 @@ describe('attempts', () => {
     // towards the limit.
     expect(await settle(outcome(under, {}))).toMatchObject({ taken: 1 });
     expect(await claimOne()).toMatchObject({ attempt: 2, number: 1 });
+  });
+
+  it('what an endpoint no longer asks for is dropped, and that is no loss', async () => {
+    const { id } = await addEndpoint(database, credential, receiver.url);
+    await tell(database, 2);
+    await tell(database, 1, 'conversation.changed');
+    await tell(database, 1, 'operator.changed');
+    expect(await claim(0)).toEqual([]);
+    // A receipt that somebody replays by its id goes out although the endpoint never asked for its type.
+    const [last] =
+      await database.sql`SELECT max(position) AS position FROM gateway.journal WHERE (tenant, site) = (1, 1)`;
+    const event = eventId(await openLedgerKey(database.db)(), 'web_1_1', Number(last?.['position']));
+    expect(await replay(id, { event })).toMatchObject({ queued: 1 });
+    expect(await updateEndpoint(database.db, id, { eventTypes: ['conversation.*'] })).toMatchObject({
+      gap_since: null,
+    });
+    expect(await states(id)).toEqual(['dropped', 'dropped', 'pending', 'pending']);
+    start();
+    await until(() => receiver.got.length === 2);
+    expect(await row(id)).toMatchObject({ gap_since: null });
   });
 
   it('doctor finds a lost delivery, but not one whose family is held', async () => {

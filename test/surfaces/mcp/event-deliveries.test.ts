@@ -563,8 +563,46 @@ describe('the end of the rights', () => {
   });
 });
 
+it('events/subscribe tells once that the cursor lacks a website which the credential holds again', async () => {
+  const { sql } = gateway.database;
+  const hold = (sites: string) =>
+    sql`UPDATE gateway.credential SET sites = ${sites}::text::bigint[] WHERE id = ${credential}`;
+  const [row] = await sql`SELECT sites::text FROM gateway.credential WHERE id = ${credential}`;
+  const first = await subscribe({ arguments: {} });
+  await hold('{1}');
+  const narrow = await subscribe({ arguments: {}, cursor: first.cursor });
+  await append(sql, 'web_1_2', ['visitor.changed']);
+  await hold(String(row?.['sites']));
+  const wide = await subscribe({ arguments: {}, cursor: narrow.cursor });
+  expect([first.truncated, narrow.truncated, wide.truncated]).toEqual([false, false, true]);
+  // Delivery has begun, so nothing is lost any more, whatever cursor the client gives.
+  for (const cursor of [wide.cursor, narrow.cursor, null])
+    expect(await subscribe({ arguments: {}, cursor })).toMatchObject({ truncated: false });
+});
+
 describe('a token of a consent', () => {
   const scope = ['website_read', 'event_read'];
+
+  it('of a client by URL that lacks a scope is asked for it, for deliveries by webhook only', async () => {
+    const person = await newPerson(gateway);
+    const { access } = await connect(
+      gateway,
+      documents.serve(`/${randomBytes(8).toString('hex')}.json`),
+      person.email,
+      { wishes: { scope: ['website_read'] } },
+    );
+    const needed = expect.stringMatching(/^Bearer error="insufficient_scope", scope="[a-z_ ]*event_read/);
+    for (const [method, params, status, challenge] of [
+      ['events/subscribe', wanted(), 403, needed],
+      ['events/unsubscribe', { ...wanted(), delivery: { url: receiver.url } }, 403, needed],
+      ['events/poll', { name: 'visitor' }, 400, undefined],
+    ] as const) {
+      const answered = await ask(method, params, access);
+      expect(answered.body.error.code, method).toBe(-32024);
+      expect([answered.status, answered.headers['www-authenticate']], method).toEqual([status, challenge]);
+    }
+    expect(receiver.got).toEqual([]);
+  });
 
   it('may get deliveries within the consent of a client by URL, and the end of the consent ends them', async () => {
     const person = await newPerson(gateway);

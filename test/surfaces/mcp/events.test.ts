@@ -137,6 +137,11 @@ describe('events/poll', () => {
     expect(two.events[0].eventId).not.toBe(one.events[0].eventId);
     const none = await poll({ ...asked, maxAgeMs: 0 });
     expect([none.events, none.truncated]).toEqual([[], true]);
+    // What counts is when the journal got it, as for a subscription.
+    await gateway.database
+      .sql`UPDATE gateway.journal SET occurred_at = now() - interval '1 day' WHERE event_type = 'queue.removed'`;
+    const late = await poll({ ...asked, maxAgeMs: 600_000 });
+    expect([late.events.length, late.truncated]).toEqual([2, false]);
   });
 
   it('tells a gap with truncated: deleted receipts, and a gap receipt', async () => {
@@ -150,6 +155,27 @@ describe('events/poll', () => {
     const lost = await poll({ ...asked, cursor });
     expect(lost).toMatchObject({ events: [], truncated: true, hasMore: false });
     expect(await poll({ ...asked, cursor: lost.cursor })).toMatchObject({ truncated: false });
+  });
+
+  it('tells once that a website was away from the grant, also while the family is paused', async () => {
+    const { sql } = gateway.database;
+    const own = await gateway.issue();
+    const hold = (sites: string) =>
+      sql`UPDATE gateway.credential SET sites = ${sites}::text::bigint[] WHERE id = ${own.credential}`;
+    const [row] = await sql`SELECT sites::text FROM gateway.credential WHERE id = ${own.credential}`;
+    const asked = { name: 'visitor' };
+    const first = await poll({ ...asked, cursor: null }, own.token);
+    await hold('{1}');
+    const narrow = await poll({ ...asked, cursor: first.cursor }, own.token);
+    await append(sql, 'web_1_2', ['visitor.changed']);
+    await hold(String(row?.['sites']));
+    const wide = await poll({ ...asked, cursor: narrow.cursor }, own.token);
+    expect([first.truncated, narrow.truncated, wide.truncated]).toEqual([false, false, true]);
+    expect(await poll({ ...asked, cursor: wide.cursor }, own.token)).toMatchObject({ truncated: false });
+    expect(await poll({ ...asked, cursor: first.cursor }, own.token)).toMatchObject({ truncated: false });
+    await sql`INSERT INTO gateway.family_hold (tenant, site, family) VALUES (1, 1, 'visitor')`;
+    expect(await poll({ ...asked, cursor: narrow.cursor }, own.token)).toMatchObject({ truncated: true });
+    await sql`DELETE FROM gateway.family_hold`;
   });
 
   it('holds everything back while the family is paused, and keeps the cursor', async () => {
