@@ -126,8 +126,8 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- As in 0013 with the change of 0040, but a failed test says nothing of the endpoint: it neither begins a time of failures nor
--- disables the endpoint. A test that was accepted still ends such a time.
+-- As in 0013 with the change of 0040, but a failed test begins no time of failures. A test that was accepted still ends such a
+-- time, and status 410 disables the endpoint as always.
 CREATE OR REPLACE FUNCTION gateway.settle_webhooks(p_results jsonb, p_patience interval) RETURNS TABLE (taken integer, later text[]) LANGUAGE plpgsql
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
@@ -148,7 +148,7 @@ BEGIN
   FOR e IN
     WITH result AS (
       SELECT r.*, d.recorded_at, d.test, r.delivered AND r.url = x.url AS reached,
-             NOT r.delivered AND NOT r.unused AND r.url = x.url AND NOT d.test AS failed,
+             NOT r.delivered AND NOT r.unused AND r.url = x.url AS refused,
              -- A replay during this attempt has given the delivery a new set of attempts. The first of the new attempts
              -- is due at once.
              CASE WHEN r.attempt <= d.attempts_before THEN 0 ELSE coalesce(r.wait, 0) END AS pause,
@@ -168,8 +168,8 @@ BEGIN
              attempts_before = least(d.attempts, d.attempts_before + r.unused::integer)
         FROM result r WHERE d.id = r.id
     )
-    SELECT r.endpoint AS id, count(*)::integer AS n, bool_or(r.reached) AS reached, bool_or(r.failed) AS failed,
-           bool_or(r.failed AND r.gone) AS gone, max(r.losses) FILTER (WHERE r.reached) AS told,
+    SELECT r.endpoint AS id, count(*)::integer AS n, bool_or(r.reached) AS reached, bool_or(r.refused AND NOT r.test) AS failed,
+           bool_or(r.refused AND r.gone) AS gone, max(r.losses) FILTER (WHERE r.reached) AS told,
            min(r.recorded_at) FILTER (WHERE r.outcome = 'failed' AND NOT r.test) AS lost
       FROM result r GROUP BY r.endpoint
   LOOP
