@@ -52,9 +52,11 @@ it('so does a caller whose statements all fail in PostgreSQL, by a time zone tha
   const { sql } = gateway.database;
   // Every combination of the filters finds this conversation. So PostgreSQL has to compute its local day.
   const [one = expect.fail('no conversation has it all')] = await sql<Record<string, string>[]>`
-    SELECT c.status, c.platform, c.channel_id::text, c.team_id::text, c.operator_id::text,
+    SELECT c.status, c.platform, c.channel_id::text, c.team_id::text, c.operator_id::text, k.contact_id::text,
            left(c.subject, 20) AS subject, c.created_at::date::text AS day
-      FROM platform.conversation c WHERE c.site = 1 AND c.channel_id IS NOT NULL AND c.team_id IS NOT NULL
+      FROM platform.conversation c JOIN platform.conversation_contact k ON k.site = c.site AND k.conversation_id = c.id
+      JOIN platform.contact p ON p.site = k.site AND p.id = k.contact_id AND NOT p.deleted
+     WHERE c.site = 1 AND c.channel_id IS NOT NULL AND c.team_id IS NOT NULL
        AND c.operator_id IS NOT NULL AND c.subject <> ''
      ORDER BY c.id LIMIT 1`;
   const zones = ['US/Pacific-New', 'Canada/East-Saskatchewan', 'America/Coyhaique'];
@@ -67,6 +69,7 @@ it('so does a caller whose statements all fail in PostgreSQL, by a time zone tha
     `channel_id=chn_1_1_${one['channel_id']}`,
     `team_id=tem_1_1_${one['team_id']}`,
     `operator_id=opr_1_1_${one['operator_id']}`,
+    `contact_id=ctc_1_1_${one['contact_id']}`,
     'order=updated_asc',
     'updated_since=2000-01-01T00:00:00Z',
     'limit=100',
