@@ -11,11 +11,11 @@ import { openReplica } from './replica.ts';
 import {
   lookAtPrimary,
   reaching,
-  requireCase,
   requirePooler,
   requirePrimary,
   requireSession,
   type Setting,
+  warningOfCase,
 } from './server.ts';
 
 export { StoreUnavailable } from '../embedded/embedded.ts';
@@ -148,7 +148,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     const found = await reaching(setting, databaseUrl, () => lookAtPrimary(slow, databaseUrl));
     requirePrimary(found, setting);
-    const wrongCase = requireCase(found, setting);
+    const wrongCase = warningOfCase(found, setting);
     if (wrongCase !== undefined) warn?.(wrongCase);
     if (directUrl === undefined) requireSession(found, setting, slowTimeout);
     else {

@@ -24,8 +24,6 @@ interface StoreServer {
   readonly own: boolean;
   /** True if the database knows upper and lower case of all letters. The locale C knows only those of ASCII. */
   readonly foldsCase: boolean;
-  /** True before the first migration. */
-  readonly isNew: boolean;
 }
 
 /** The setting that has the address of a server. `The address`: a command line has it. */
@@ -44,8 +42,7 @@ export async function lookAt(db: Database): Promise<StoreServer> {
            (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS database,
            current_setting('transaction_isolation') AS isolation, current_setting('DateStyle') AS "dateStyle",
            current_setting('TimeZone') AS "timeZone", s.setting::integer AS "statementTimeout",
-           l.setting::integer AS "lockTimeout", s.source = 'client' AS own, ${FOLDS_CASE} AS "foldsCase",
-           to_regclass('public.gateway_migration') IS NULL AS "isNew"
+           l.setting::integer AS "lockTimeout", s.source = 'client' AS own, ${FOLDS_CASE} AS "foldsCase"
       FROM pg_settings s JOIN pg_settings l ON l.name = 'lock_timeout' WHERE s.name = 'statement_timeout'`);
   if (!row) throw new Error('the check of the server returned no row');
   return row;
@@ -85,19 +82,11 @@ export function requirePrimary({ version, replica }: StoreServer, setting: Setti
 const leadsToReplica = (setting: Setting): string =>
   `${setting} leads to a replica, which takes no writes: name the primary server.`;
 
-/**
- * Throws for a new store that knows no letter case beyond ASCII, because a search would not find words in another case.
- * An old store stays usable: this function returns a warning.
- */
-export function requireCase({ foldsCase, isNew }: StoreServer, setting: Setting): string | undefined {
-  if (foldsCase) return undefined;
-  const found = `${setting} leads to a database whose locale knows the letter case of ASCII only, so a search misses words such as É.`;
-  if (!isNew)
-    return `${found} Restore a dump of it into a database with the encoding UTF8 and a locale such as C.UTF-8.`;
-  throw new StoreUnavailable(
-    `${found} Make another one: CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8';`,
-  );
-}
+/** Undefined for a database that knows the letter case of all letters. All else works, so the others are not refused. */
+export const warningOfCase = ({ foldsCase }: StoreServer, setting: Setting): string | undefined =>
+  foldsCase
+    ? undefined
+    : `${setting} leads to a database whose locale knows the letter case of ASCII only, so a search misses words such as É. Use one that was made with TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'. A dump can be restored into it.`;
 
 const serverBehind = (setting: Setting): string =>
   setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';
