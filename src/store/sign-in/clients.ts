@@ -68,5 +68,6 @@ export async function loadOffer(db: Database, tenant: string): Promise<Offer | u
   const [row] = await db.read<Offer>(sql`
     SELECT o.name AS organization, ${websites(sql`w.tenant = o.tenant`)}
       FROM platform.organization o WHERE o.tenant = ${tenant}`);
-  return row;
+  // A shared read adds a member to its rows (driver/shared-reads.ts). The version of the consent page must not depend on it.
+  return row && { organization: row.organization, websites: row.websites };
 }
