@@ -58,15 +58,6 @@ export function join(fragments: readonly Fragment[], separator: string): Fragmen
   return fragments.reduce((all, next, i) => (i === 0 ? next : sql`${all}${raw(separator)}${next}`), empty);
 }
 
-/**
- * SQL condition: the column has one of the values. A single value can be read in the order of an index. A list cannot,
- * and when PostgreSQL plans for any list, it expects ten values, and so many rows that it reads the whole website.
- */
-export const isOneOf = (column: string, type: 'text' | 'bigint', values: readonly string[]): Fragment =>
-  values.length === 1
-    ? sql`${raw(column)} = ${values[0] ?? null}`
-    : sql`${raw(column)} = ANY(${values}::${raw(type)}[])`;
-
 export function compile(fragment: Fragment): { text: string; values: Value[] } {
   const text = fragment.text ?? fragment.texts.reduce((all, next, i) => (i === 0 ? next : `${all}$${i}${next}`), '');
   return { text, values: [...fragment.values] };

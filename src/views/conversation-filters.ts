@@ -6,7 +6,7 @@ import { ChannelId, ContactId, NONE, native, OperatorId, orNone, SubsiteId, Team
 import { shared } from '../core/parameters.ts';
 import { Rfc3339Time } from '../core/rfc3339.ts';
 import { both, DIRECTORY, PII, type Requirement } from '../core/scopes.ts';
-import { type Fragment, isOneOf, likeLiteral, sql } from '../core/sql.ts';
+import { type Fragment, likeLiteral, sql } from '../core/sql.ts';
 import { Platform, STATUS_WORDS, STATUSES } from './conversation.ts';
 import { isDay, zoneOf } from './report-range.ts';
 import { fromDay, untilDay, zoneName } from './zone.ts';
@@ -117,7 +117,7 @@ export function byConversation(by: ConversationFilters, zone?: string): Fragment
         JOIN platform.contact ct ON ct.tenant = k.tenant AND ct.site = k.site AND ct.id = k.contact_id AND NOT ct.deleted
         WHERE k.tenant = c.tenant AND k.site = c.site AND k.conversation_id = c.id AND k.contact_id = ${native(id)})`,
     ),
-    ...given(by.status, (list) => isOneOf('c.status', 'text', list.split(','))),
+    ...given(by.status, (list) => sql`c.status = ANY(${list.split(',')})`),
     ...given(by.platform, (platform) => sql`c.platform = ${platform}`),
     ...given(by.channel_id, (id) => sql`c.channel_id = ${native(id)}`),
     ...given(by.team_id, (id) => (id === NONE ? sql`c.team_id IS NULL` : sql`c.team_id = ${native(id)}`)),

@@ -1,7 +1,7 @@
 import type { Authority, Rights } from '../../core/authority.ts';
 import { parseId, type WebsiteKey } from '../../core/ids.ts';
 import { RESTRICTIONS, type Restriction } from '../../core/scopes.ts';
-import { type Fragment, isOneOf, join, raw, sql } from '../../core/sql.ts';
+import { type Fragment, join, raw, sql } from '../../core/sql.ts';
 import { type Expression, type Field, type Projection, seen, type View, type ViewCaller } from '../../core/view.ts';
 
 export interface Reader<Of extends Rights = Authority> {
@@ -21,7 +21,7 @@ export function permitted(authority: Rights, website: WebsiteKey, dimension: Res
 export function callerOf({ authority, website }: Reader<Rights>, unlessLong = false): ViewCaller {
   const permits = (dimension: Restriction, column: string): Fragment => {
     const ids = permitted(authority, website, dimension);
-    return ids ? isOneOf(column, 'bigint', ids) : YES;
+    return ids ? sql`${raw(column)} = ANY(${ids}::bigint[])` : YES;
   };
   return {
     grants: authority,
