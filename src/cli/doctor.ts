@@ -172,7 +172,7 @@ const CHECKS: readonly Check[] = [
   counting(
     'locale',
     'warning',
-    'the database knows the letter case of ASCII only, so a search misses other words; restore a dump into a database with the encoding UTF8 and a locale such as C.UTF-8',
+    'the database is not in UTF8 or knows the letter case of ASCII only, so a search misses words; restore a dump into a database with the encoding UTF8 and a locale such as C.UTF-8',
     async (db) => ((await lookAt(db)).foldsCase ? 0 : 1),
   ),
   counting(

@@ -3,7 +3,6 @@ import { accepts } from './accepted-values.ts';
 import { example } from './example.ts';
 import { NEXT_CURSOR } from './failures.ts';
 import { type IdKind, idKind } from './ids.ts';
-import { isObject } from './json.ts';
 import { nameOf } from './json-schema.ts';
 import { PAGE_RECORDS } from './limits.ts';
 
@@ -28,8 +27,6 @@ export interface Parameter {
   readonly nullIsAbsent: boolean;
   /** True if the parameter is a filter: agents send an empty text for a filter that they do not use. */
   readonly emptyIsAbsent: boolean;
-  /** The members of an object. */
-  readonly members: readonly Parameter[];
   /** The name of this parameter in OpenAPI, if several operations have the same parameter. */
   readonly component: string;
 }
@@ -80,20 +77,19 @@ export function parameter(name: string, place: Parameter['in'], schema: z.ZodTyp
     type,
     nullIsAbsent,
     emptyIsAbsent: optional && place === 'query' && type === 'string' && name !== 'cursor',
-    members: core instanceof z.ZodObject ? membersOf(core.shape, place) : [],
     id: name === 'cursor' ? undefined : idKind(core),
     component: components.get(schema)?.component ?? name,
   };
 }
 
-export const membersOf = (shape: Shape, place: Parameter['in']): Parameter[] =>
+export const parametersOf = (shape: Shape, place: Parameter['in']): Parameter[] =>
   Object.entries<z.ZodType>(shape).map(([name, schema]) => parameter(name, place, schema));
 
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * The values without those that mean that a parameter is not given: null for an optional parameter or member, and with
- * `empty` an empty text for a filter.
+ * The values without those that mean that a parameter is not given: null for an optional parameter, and with `empty` an
+ * empty text for a filter.
  */
 export function givenOf(parameters: readonly Parameter[], values: Values, empty: boolean): Values {
   const absent = parameters.filter(
@@ -101,14 +97,9 @@ export function givenOf(parameters: readonly Parameter[], values: Values, empty:
       Object.hasOwn(values, name) &&
       ((nullIsAbsent && values[name] === null) || (empty && emptyIsAbsent && values[name] === '')),
   );
-  const objects = parameters.flatMap(({ name, members }) => {
-    const value = members.length > 0 ? values[name] : undefined;
-    return isObject(value) ? [[name, givenOf(members, value, false)] as const] : [];
-  });
-  if (absent.length === 0 && objects.length === 0) return values;
+  if (absent.length === 0) return values;
   const names = new Set(absent.map(({ name }) => name));
-  const given = Object.entries(values).filter(([name]) => !names.has(name));
-  return Object.fromEntries([...given, ...objects]);
+  return Object.fromEntries(Object.entries(values).filter(([name]) => !names.has(name)));
 }
 
 function unwrap(schema: z.ZodType): z.ZodType {

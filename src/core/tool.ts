@@ -6,7 +6,7 @@ import type { FailureCode } from './failures.ts';
 import { WebsiteId } from './ids.ts';
 import { named } from './json-schema.ts';
 import { type Tag, TOOLSET_OF } from './operation-tags.ts';
-import { membersOf, type PageRule, type Parameter, pageParameters, type Shape, shared } from './parameters.ts';
+import { type PageRule, type Parameter, pageParameters, parametersOf, type Shape, shared } from './parameters.ts';
 import type { Price } from './price.ts';
 import type { FileBytes, Reads } from './reads.ts';
 import type { DataAccess, Requirement, Scope } from './scopes.ts';
@@ -237,7 +237,7 @@ export function defineTool<P extends Shape, Q extends Shape, D extends Shape, C 
     status: read?.upgrade ? 101 : (write?.status ?? 200),
     emits: write?.emits ?? [],
     body: write?.input.body !== undefined,
-    parameters: places.flatMap(([place, shape]) => membersOf(shape, place)),
+    parameters: places.flatMap(([place, shape]) => parametersOf(shape, place)),
     input: z.strictObject(Object.assign({}, ...places.map(([, shape]) => shape))),
     output,
     errors: declaration.errors ?? [],

@@ -1,7 +1,7 @@
 import { type Authority, isRestricted, meets } from '../core/authority.ts';
 import { type Condition, isAlternative } from '../core/conditions.ts';
 import { Failure } from '../core/failures.ts';
-import { givenOf, membersOf, type Parameter } from '../core/parameters.ts';
+import { givenOf, type Parameter, parametersOf } from '../core/parameters.ts';
 import { both, type Grants, holds, type Requirement, SCOPES, type Scope } from '../core/scopes.ts';
 import type { Skill } from '../core/skill.ts';
 import type { Tool } from '../core/tool.ts';
@@ -67,7 +67,7 @@ function offered(skill: Skill, registry: Registry): OfferedSkill {
     alternatives: tools.flatMap(({ when }) => when.filter(isAlternative)),
     optional: both(...tools.flatMap(({ parts }) => Object.values(parts))),
     // As of a query, because a skill reads.
-    parameters: membersOf(skill.input.shape, 'query'),
+    parameters: parametersOf(skill.input.shape, 'query'),
   };
 }
 

@@ -71,7 +71,7 @@ export async function openServer(
       fetch: documentFetcher({ allowed: config.clientsByUrl.allowed, userAgent: userAgent(baseUrl) }),
     },
   });
-  const origins = sharing(() => registeredOrigins(store.db));
+  const origins = lastKnown(sharing(() => registeredOrigins(store.db)));
   const streams = once(async () => new (await import('../surfaces/a2a/streams.ts')).Streams(corridor));
   const handlersAt = (baseUrl: string): readonly RequestHandler[] => [
     mcpSurface(corridor, { baseUrl, version: packageVersion, resources, prompts, skillFiles, events }),
@@ -154,6 +154,16 @@ export async function openServer(
   });
   loop = watchLoop((milliseconds) => log.warn({ milliseconds }, 'the event loop was held'));
   return { server: running, loop };
+}
+
+/** While the store does not answer, the origins that it named last. The call itself then says that the store is away. */
+function lastKnown(read: () => Promise<ReadonlySet<string>>): () => Promise<ReadonlySet<string>> {
+  let known: ReadonlySet<string> = new Set();
+  return () =>
+    read().then(
+      (origins) => (known = origins),
+      () => known,
+    );
 }
 
 const loadCard = async () => ({

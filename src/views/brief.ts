@@ -100,5 +100,12 @@ export const BriefParts = {
     listOf(MessageView.schema).describe('The newest messages of the conversation, the oldest of them first.'),
   ),
   notes: absent(z.array(NoteView.schema).max(20).describe('The newest 20 notes on the visitor, the newest first.')),
-  left_out: example([], z.array(z.enum(PART_NAMES)).describe('Parts that are absent because they are not granted.')),
+  left_out: example(
+    [],
+    z
+      .array(z.enum(PART_NAMES))
+      .describe(
+        'Parts that are absent because they are not granted. Of a handover also notes, if the oldest do not fit.',
+      ),
+  ),
 };

@@ -225,7 +225,7 @@ describe('a person signs in at the identity provider', () => {
         await bind(subject);
         await move('https://b.example');
         const page = await come();
-        expect([page.status, page.text.includes('Sign in at https://b.example.')], `${subject}`).toEqual([421, true]);
+        expect([page.status, page.text.includes('Sign in at https://b.example.')], `${subject}`).toEqual([403, true]);
         await move(HTTP);
         const soon = await come();
         expect([soon.status, soon.headers['retry-after']], `${subject}`).toEqual([503, '60']);

@@ -38,7 +38,8 @@ const HELD = 10;
 const LAST = 50;
 /**
  * The longest time in milliseconds from a lease to its use. An older lease is given back, so no delivery starts later
- * than this after its credential was revoked. Each lease has its own age: if a round takes long, its last leases serve.
+ * than this after its credential was revoked. The age is that of each lease and not of the round, so the leases that a
+ * long round made last are used.
  */
 const FRESH = 1_000;
 /** Milliseconds that running attempts have when the process stops. */

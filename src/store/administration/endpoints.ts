@@ -217,24 +217,23 @@ export type Replay = { readonly event: string } | { readonly since: Date | numbe
 export interface Replayed {
   readonly refused: 'unknown' | 'disabled' | 'not_permitted' | null;
   readonly found: number;
-  /** The number of receipts that were queued. The rest of the `found` receipts are already waiting or being sent. */
+  /** The receipts that were queued. The others of `found` already wait or are being sent. */
   readonly queued: number;
 }
 
 export const REPLAYED_MAX = 10_000;
-
 export async function replayDeliveries(
   db: Database,
   id: string,
-  eventKey: Uint8Array,
+  key: Uint8Array,
   which: Replay,
   by?: Administrator,
 ): Promise<Replayed> {
-  const [event, since, until] = 'event' in which ? [which.event, null, null] : [null, which.since, which.until];
+  const { event, since, until } = { event: null, since: null, until: null, ...which };
   const start = typeof since === 'number' ? sql`now() - make_interval(secs => ${since})` : sql`${since}::timestamptz`;
   const [row] = await db.query<Replayed>(sql`
     ${doorAlone(by)} SELECT r.refused, coalesce(r.receipts, 0) AS found, coalesce(r.queued, 0) AS queued FROM gateway.webhook_endpoint e CROSS JOIN LATERAL gateway.replay_webhooks(
-      e.id, ${padded(eventKey)}, ${event}::text, ${start}, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r
+      e.id, ${padded(key)}, ${event}::text, ${start}, ${until}::timestamptz, ${REPLAYED_MAX}::integer) r
      WHERE e.id = ${id} AND ${within(by, sql`e.tenant`)}`);
   return row ?? { refused: 'unknown', found: 0, queued: 0 };
 }

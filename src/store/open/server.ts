@@ -22,7 +22,7 @@ interface StoreServer {
   readonly lockTimeout: number;
   /** True when the connection has the settings that the gateway sent. */
   readonly own: boolean;
-  /** True if the database knows upper and lower case of all letters. The locale C knows only those of ASCII. */
+  /** True if the database is in UTF8 and knows the case of all letters. The locale C knows only those of ASCII. */
   readonly foldsCase: boolean;
 }
 
@@ -82,11 +82,11 @@ export function requirePrimary({ version, replica }: StoreServer, setting: Setti
 const leadsToReplica = (setting: Setting): string =>
   `${setting} leads to a replica, which takes no writes: name the primary server.`;
 
-/** Undefined for a database that knows the letter case of all letters. All else works, so the others are not refused. */
+/** Undefined for a database in UTF8 that knows the case of all letters. The others serve most calls, so they start. */
 export const warningOfCase = ({ foldsCase }: StoreServer, setting: Setting): string | undefined =>
   foldsCase
     ? undefined
-    : `${setting} leads to a database whose locale knows the letter case of ASCII only, so a search misses words such as É. Use one that was made with TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'. A dump can be restored into it.`;
+    : `${setting} leads to a database that is not in UTF8, or whose locale knows the letter case of ASCII only. So a search misses words such as É. Use one that was made with TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'. A dump can be restored into it.`;
 
 const serverBehind = (setting: Setting): string =>
   setting === 'DATABASE_URL' ? 'name the server behind it in DATABASE_DIRECT_URL' : 'name the server itself';

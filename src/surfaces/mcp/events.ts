@@ -5,7 +5,7 @@ import { EVENT_FAMILIES } from '../../core/events.ts';
 import { Failure } from '../../core/failures.ts';
 import { isObject } from '../../core/json.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
-import { givenOf, membersOf } from '../../core/parameters.ts';
+import { givenOf, parametersOf } from '../../core/parameters.ts';
 import { selects } from '../../core/toolsets.ts';
 import type { McpEvents } from '../../events/mcp/mcp-events.ts';
 import { type EventsRefusal, type EventsText, refused, wireError } from '../../events/mcp/refusals.ts';
@@ -36,7 +36,7 @@ export function eventsCapability(text: EventsText, era: 'modern' | 'legacy'): Ev
   return era === 'modern' ? { extensions: { [EXTENSION]: settings } } : {};
 }
 
-const MEMBERS = membersOf(EventArguments.shape, 'body');
+const MEMBERS = parametersOf(EventArguments.shape, 'body');
 
 const Cursor = z.string().max(12_000).nullish();
 const Milliseconds = z.int().min(0);

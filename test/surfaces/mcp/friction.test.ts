@@ -127,38 +127,6 @@ describe('complaints about other servers', () => {
     expect((await dataOf('websites_list')).websites.length).toBeGreaterThan(0);
   });
 
-  it('6 null for an optional member of an object means that it is not given, over each surface', async () => {
-    const write = async (name: string): Promise<Input> => {
-      const found = (await examples(gateway)).find(({ tool }) => tool.name === name) ?? expect.fail(name);
-      return { ...argumentsOf(found.tool, found.url), ...(found.body ?? {}) };
-    };
-    const plan = await write('config_plan');
-    const detection = await write('ai_feature_execute');
-    const text = 'Wo ist mein Paket?';
-    for (const [name, one, other] of [
-      ['config_plan', { ...plan, changes: { enabled: false } }, { ...plan, changes: { enabled: false, name: null } }],
-      [
-        'ai_feature_execute',
-        { ...detection, context: { type: 'text', text } },
-        { ...detection, context: { type: 'text', text, default_language: null } },
-      ],
-    ] as const) {
-      // With the same key, equal input gives the first result, and other input would be a conflict.
-      const idempotency_key = freshKey();
-      const plain = await dataOf(name, { ...one, idempotency_key });
-      expect(await dataOf(name, { ...other, idempotency_key }), name).toEqual(plain);
-    }
-    const { feature_id: feature, expected_version } = detection;
-    const rest = await gateway.ask(`/api/v1/ai/features/${feature}/execute`, {
-      token,
-      body: { expected_version, context: { type: 'text', text, default_language: null } },
-      headers: { 'idempotency-key': freshKey() },
-    });
-    expect(rest.status, rest.text).toBe(200);
-    const nothing = await call('config_plan', { ...plan, changes: { name: null }, idempotency_key: freshKey() });
-    expect(nothing.body.error?.code).toBe(-32602);
-  });
-
   it('6 over REST a query stays exact', async () => {
     const ask = (path: string) => gateway.ask(`/api/v1${path}`, { token });
     for (const query of ['status=', 'platform=', 'cursor=']) {

@@ -15,7 +15,7 @@ import { CONSOLE, errorPage, RECORD } from './views.ts';
 import type { Visit } from './visit.ts';
 
 interface Refusal {
-  readonly status: 400 | 403 | 421 | 429 | 503;
+  readonly status: 400 | 403 | 429 | 503;
   readonly code: string;
   readonly title: string;
   readonly sentence: string;
@@ -70,7 +70,7 @@ const throttled = (retryAfter: number): Refusal => ({
   code: 'throttled',
   status: 429,
   title: 'Too many sign-ins',
-  sentence: 'Too many sign-ins from your network have failed. Wait a minute, then start again.',
+  sentence: 'There are too many sign-ins from your network. Wait a moment, then start again.',
   retryAfter,
 });
 /** `tenant` is the organization of the app that asks, and `page` the gateway's own page. */
@@ -92,7 +92,8 @@ const moved = (to: string, baseUrl: string): Refusal =>
         sentence: 'Try again in a minute.',
         retryAfter: 60,
       }
-    : { code: 'organization_moved', status: 421, title: 'Your organization has moved', sentence: `Sign in at ${to}.` };
+    : // Not 421: Chromium sends a request with this answer once more, and the code of the provider works once.
+      { code: 'organization_moved', status: 403, title: 'Your organization has moved', sentence: `Sign in at ${to}.` };
 
 /** Callbacks of a network that the provider has not confirmed. */
 const FAILURES = { perMinute: 60, burst: 60 };

@@ -147,7 +147,7 @@ access to data of one of them. The app gets nothing before you approve on the ne
       ? undefined
       : html`
 <p class="small">This page has ${MEMBERSHIPS_MAX} organizations at most. If yours is missing, sign out. Then sign in
-with a password, and name the organization.</p>`
+with a password, and name the organization. Without a password, ask the operator for a one-time link.</p>`
   }
 <form method="post" action="${signOut}"><p><button class="plain" type="submit">Sign out</button></p></form>`;
   return shell({ title: 'Choose an organization', kind: 'narrow', body });
