@@ -286,7 +286,7 @@ describe('days', () => {
     await sql`SELECT gateway.prepare_audit_day('2020-01-01')`;
     await oldSums('2020-01-01T05:00Z');
     await sql.unsafe(`
-      CREATE FUNCTION gateway.planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(6); RETURN OLD; END $$;
+      CREATE FUNCTION gateway.planted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(4); RETURN OLD; END $$;
       CREATE TRIGGER planted BEFORE DELETE ON gateway.audit_hour FOR EACH ROW EXECUTE FUNCTION gateway.planted()`);
     const deleting = () =>
       sql`SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()`;

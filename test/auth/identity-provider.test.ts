@@ -587,7 +587,7 @@ describe('a callback that a stranger makes up', () => {
     expect(asked() - before).toBe(statuses.filter((status) => status === 403).length);
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.headers.get('retry-after')).toBe('1');
-    expect(await refused?.text()).toContain('Too many sign-ins from your network have failed.');
+    expect(await refused?.text()).toContain('There are too many sign-ins from your network.');
   });
 
   it('takes nothing from people whom the provider confirms', async () => {
