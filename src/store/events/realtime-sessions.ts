@@ -75,7 +75,7 @@ export const closeSession = (
   return write(access, sql`gateway.close_realtime_session(${digest}, ${revision}, ${origin}, ${id})`, draft);
 };
 
-/** The origins that are registered on any credential that has not ended. */
+/** The origins registered on any credential that has not ended. Reads all credentials, so callers share an answer. */
 export async function registeredOrigins(db: Database): Promise<ReadonlySet<string>> {
   const rows = await db.read<{ origin: string }>(
     sql`SELECT DISTINCT unnest(c.origins) AS origin FROM gateway.credential c

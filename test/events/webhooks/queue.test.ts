@@ -156,12 +156,16 @@ describe('bounds', () => {
     await until(() => receiver.got.length === 1);
   });
 
-  it('endpoints whose rights take long to check are delivered to, a part in each short round', async () => {
+  const addHundred = async (): Promise<void> => {
     const { id } = await addEndpoint(database, credential, receiver.url);
     await database.sql`
       INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, secret, position)
       SELECT 'whk_' || md5(i::text), e.credential_id, e.tenant, e.site, e.url, e.event_types, e.secret, e.position
         FROM gateway.webhook_endpoint e CROSS JOIN generate_series(1, 99) AS i WHERE e.id = ${id}`;
+  };
+
+  it('endpoints whose rights take long to check are delivered to, a part in each short round', async () => {
+    await addHundred();
     await tell(database, 1);
     const slow = (text: string) =>
       text.replace('gateway.may_be_told(e', '(SELECT true FROM pg_sleep(0.02)) AND gateway.may_be_told(e');
@@ -189,11 +193,7 @@ describe('bounds', () => {
   });
 
   it('what may not be told any more is dropped over rounds, too', async () => {
-    const { id } = await addEndpoint(database, credential, receiver.url);
-    await database.sql`
-      INSERT INTO gateway.webhook_endpoint (id, credential_id, tenant, site, url, event_types, secret, position)
-      SELECT 'whk_' || md5(i::text), e.credential_id, e.tenant, e.site, e.url, e.event_types, e.secret, e.position
-        FROM gateway.webhook_endpoint e CROSS JOIN generate_series(1, 99) AS i WHERE e.id = ${id}`;
+    await addHundred();
     await database.sql`
       INSERT INTO gateway.webhook_delivery (endpoint_id, event_id, tenant, site, position, event_type, occurred_at, recorded_at, due_at)
       SELECT e.id, 'evt_' || encode(sha256(convert_to(i::text, 'UTF8')), 'hex'), 1, 1, i, 'visitor.changed', now(), now(), now()
