@@ -22,7 +22,7 @@ export const SESSION_SECONDS = 3600;
 /**
  * Limits for failed sign-ins within `window` seconds. `perAccount` counts the failures of one account from one network.
  * `perSource` counts all failures from one network. In addition, an account may have 50 failures from all networks
- * together. This last limit does not apply to a network where the account has signed in before (0003_sign_in.sql).
+ * together. This last limit does not apply to a network where the account has signed in before (03_sign_in.sql).
  */
 const LIMITS: SignInLimits = { window: 900, perAccount: 5, perSource: 20 };
 

@@ -118,7 +118,7 @@ export function unexpected(error: unknown): string {
   const name = error instanceof Error ? error.name : 'error';
   const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);
-  // The two texts of the schema that are written for the operator (0039_cells.sql).
+  // The two texts of the schema that are written for the operator (04_cells.sql).
   if (code === 'GW421' && error instanceof Error) return error.message;
   if (code === '2200H')
     return 'This cell has no organization number left, because its range of a million numbers is full. Add the organization to another cell.';

@@ -16,7 +16,7 @@ const TARGETS = 3;
 /**
  * Runs a command. If it changes something, its audit record names what the command has told: the ids of its statement,
  * its result and its arguments. A dry run changes nothing. The statement of the change inserts the record, if the store
- * watches what it changes (0032_console.sql). For other commands, the record follows the change.
+ * watches what it changes (27_console.sql). For other commands, the record follows the change.
  */
 export async function recorded(
   operation: string,

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import type postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { packageRoot } from '../../src/config/package.ts';
+import { migrations } from '../../src/store/open/migrate.ts';
 import { type Issued, issue } from '../support/credentials.ts';
 import { addressOf, freshDatabase, type TestDatabase } from '../support/database.ts';
 import { doctor } from '../support/doctor.ts';
@@ -327,10 +328,10 @@ describe('F-24 the schema grows under replicas that serve', () => {
     for (const part of ['dist/src', 'dist/tools', 'dist/skills', 'dist/prompts', 'dist/resources', 'package.json'])
       cpSync(join(root, part), join(copy, part), { recursive: true });
     symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+    for (const part of ['src/store/schema', 'src/store/migrations'])
+      cpSync(join(root, part), join(copy, part), { recursive: true });
     const folder = join(copy, 'src/store/migrations');
-    mkdirSync(join(copy, 'src/store'), { recursive: true });
-    cpSync(join(root, 'src/store/migrations'), folder, { recursive: true });
-    const newest = readdirSync(folder).length;
+    const newest = (await migrations()).at(-1)?.version ?? 0;
     // Newer migrations add columns, tables and indexes that this gateway does not know. Each migration changes one
     // table.
     const tables = [

@@ -8,7 +8,7 @@ import { importRecords } from '../../src/sources/files/import.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
 import { type Database, openDatabase } from '../../src/store/driver/postgres.ts';
 import { type EmbeddedStore, openEmbedded } from '../../src/store/embedded/embedded.ts';
-import { migrate } from '../../src/store/open/migrate.ts';
+import { migrate, migrations } from '../../src/store/open/migrate.ts';
 import { doctor } from '../support/doctor.ts';
 import { ended } from '../support/faults/writes.ts';
 import { itOnce as it, times } from '../support/form.ts';
@@ -220,8 +220,7 @@ describe('migrations', () => {
     const results = await Promise.all(pools.map((pool) => migrate(pool)));
     expect(new Set(results.map(({ version }) => version)).size).toBe(1);
     const applied = results.flatMap((result) => result.applied);
-    expect(applied.length).toBe(results[0]?.version);
-    expect(new Set(applied).size).toBe(applied.length);
+    expect(applied.sort()).toEqual((await migrations()).map(({ name }) => name));
     await Promise.all(pools.map((pool) => pool.close()));
     await direct.end();
   });

@@ -83,7 +83,7 @@ it('shows each kind of change', async () => {
 
 it('is made by migrations that never change: put a change into a new file, and run `npm run generate`', async () => {
   const files = await migrations();
-  expect(files.length).toBeGreaterThanOrEqual(13);
+  expect(files.length).toBeGreaterThanOrEqual(2);
   const lines = files.map(({ name, text }) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`);
   expect(lines.join('')).toBe(await readFile(new URL('test/golden/migrations.txt', packageRoot), 'utf8'));
 });

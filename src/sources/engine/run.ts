@@ -60,7 +60,7 @@ export interface Run {
   wanted(): Promise<boolean>;
   /** Releases the slot. For two minutes after this call or after `spend`, nobody else empties the slot. */
   park(): Promise<void>;
-  /** Counts the time of a load (0007_import_slots.sql). Says why the load must stop. */
+  /** Counts the time of a load (08_import_slots.sql). Says why the load must stop. */
   spend(
     waited: { readonly milliseconds: number; readonly answers: number },
     bounds: { readonly window: number; readonly fewest: number; readonly total: number },

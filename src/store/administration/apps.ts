@@ -130,7 +130,7 @@ export async function updateQuota(
 
 /**
  * Switches operations of an app of the organization off and on, at once for every credential of the app
- * (0029_allow.sql). Returns the operations that are off now. Undefined if the organization has no such app. A page offers
+ * (05_apps.sql). Returns the operations that are off now. Undefined if the organization has no such app. A page offers
  * to switch off what is on, so for an administrator also undefined if somebody has switched the operation meanwhile.
  */
 export async function switchOperations(

@@ -39,7 +39,7 @@ export async function insertRecord(db: Database, draft: AuditDraft): Promise<voi
 const ID = /^(app|ins|crd|prs|cns|whk|src|era)_[0-9a-f]{32}$/;
 const STATEMENT = /^\s*(?:(WITH(?:\s+RECURSIVE)?)\s|(?=(?:SELECT|INSERT|UPDATE|DELETE)\s))/;
 
-/** The same statement with a draft, which becomes the record of its first changed row (0032_console.sql). */
+/** The same statement with a draft, which becomes the record of its first changed row (27_console.sql). */
 function carrying(draft: AuditDraft, { texts, values, app }: Fragment): Fragment | undefined {
   const [first = '', ...rest] = texts;
   const start = STATEMENT.exec(first);

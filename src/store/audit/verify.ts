@@ -162,7 +162,7 @@ export const unrecordedWrites = (
     SELECT o.operation_id, o.operation FROM gateway.operation o
      WHERE o.status = 'acknowledged' AND o.created_at < now() - interval '1 minute'
        AND o.created_at >= ${start(from)} AND o.created_at < ${start(to)} + interval '1 day'
-       AND o.created_at >= (SELECT m.applied_at FROM public.gateway_migration m WHERE m.name LIKE '%audit.sql')
+       AND o.created_at >= (SELECT min(m.applied_at) FROM public.gateway_migration m WHERE m.version >= 28)
        AND NOT EXISTS (SELECT FROM gateway.audit a WHERE a.operation_id = o.operation_id AND NOT a.replayed
                           AND a.time >= ${start(from)} - interval '1 day')
      ORDER BY o.created_at LIMIT ${limit}`);

@@ -63,7 +63,7 @@ const COLUMNS = raw(`a.time AS at, a.id, a.organization_id, a.website_id, a.app_
  * The only SQL that finds audit records, for apps, for the command line and for pages. One index gives the records in
  * order: that of the person, of the credential with or without the target, or of the organization. Records of blocks are put
  * between the others. The other filters are tested on each record, and at most LOOKED_AT records are. So every filter has a bound, also one that matches nothing
- * (0033_audit_reading.sql). The text of the statement does not depend on the filters, however many a caller combines.
+ * (28_audit_reading.sql). The text of the statement does not depend on the filters, however many a caller combines.
  *
  * `holds` is a condition. If it is not true, PostgreSQL reads no record.
  */

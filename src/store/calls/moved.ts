@@ -2,7 +2,7 @@ import { sql } from '../../core/sql.ts';
 
 /**
  * Conditions for work that changes rows of many organizations in one statement. The guard of a move refuses a change of
- * a row whose organization is moving or has moved (gateway.guard_move in 0040_moves.sql), and so the whole statement.
+ * a row whose organization is moving or has moved (gateway.guard_move in 33_moves.sql), and so the whole statement.
  */
 
 /** Always true. Within this statement, a refused row stays as it is, and the statement goes on. */

@@ -147,7 +147,7 @@ const beside = ({ people, websites }: SearchRequest): Fragment => {
 /** Seconds after which a caller can ask again while an index is being built. */
 const BUILT_SOON = 30;
 
-/** Throws the failure of a read that needs an index which a migration has not built yet (0017_indexes.sql). */
+/** Throws the failure of a read that needs an index which a migration has not built yet (18_indexes.sql). */
 export function untilBuilt(error: unknown): never {
   if (sqlState(error) !== 'GW503') throw error;
   const detail = 'The gateway is building an index after an upgrade. This operation answers when the index is built.';

@@ -44,7 +44,7 @@ export async function readCellFacts(db: Database): Promise<CellFacts> {
   const [row] = await db.read<CellFacts>(sql`
     SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity,
            (SELECT number FROM gateway.cell) AS cell, current_setting('server_version') AS postgres,
-           (SELECT string_agg(version || ' ' || name, ',' ORDER BY version) FROM public.gateway_migration) AS schema,
+           (SELECT string_agg(version || ' ' || name, ',' ORDER BY version) FROM public.gateway_migration WHERE version >= 50) AS schema,
            pg_is_in_recovery() AS standby,
            (SELECT source = 'client' FROM pg_settings WHERE name = 'statement_timeout') AS direct, s.seqmin::float8 AS from, s.seqmax::float8 AS to,
            (s.seqmax - coalesce(pg_sequence_last_value(s.seqrelid), s.seqmin - 1))::float8 AS left,

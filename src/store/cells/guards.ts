@@ -13,7 +13,7 @@ const PATIENCE = 180_000;
 
 interface TableGuard {
   readonly table: string;
-  /** Arguments of gateway.guard_move (0040_moves.sql). */
+  /** Arguments of gateway.guard_move (33_moves.sql). */
   readonly args: string;
   /** Conditions of the trigger for INSERT and UPDATE, and of the one for DELETE. */
   readonly put: string;

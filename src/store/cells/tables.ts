@@ -25,7 +25,7 @@ export const REPLICATED: readonly string[] = [
 
 interface CopiedTable {
   readonly name: string;
-  /** The kind and the column of what a row belongs to (gateway.tenant_of in 0040_moves.sql). */
+  /** The kind and the column of what a row belongs to (gateway.tenant_of in 33_moves.sql). */
   readonly kind: 'app' | 'installation' | 'credential' | 'consent' | 'source';
   readonly column: string;
   /** False: the gateway writes these rows by itself, so the hold does not refuse it. A change within the hold can get lost. */

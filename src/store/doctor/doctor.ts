@@ -22,7 +22,7 @@ const countBySite =
   async (db: Database, site: WebsiteKey): Promise<number> =>
     countOf(statement(site))(db);
 
-/** Counts conversations whose stored totals (0002_totals.sql) differ from their messages and AI results. */
+/** Counts conversations whose stored totals (02_totals.sql) differ from their messages and AI results. */
 export const wrongTotals = countBySite(
   ({ tenant, site }) => sql`
     WITH ordered AS (

@@ -51,7 +51,7 @@ export function sqlState(error: unknown): string {
 // (55000), an audit record that cannot be written (GW503), an organization whose writes a move holds (GWMOV).
 const BUSY = /^(57014|55P03|40P01|40001|25006|55000|53...|GW503|GWMOV)$/;
 
-/** True if a move holds the writes of an organization of the statement (0040_moves.sql). Others can write by themselves. */
+/** True if a move holds the writes of an organization of the statement (33_moves.sql). Others can write by themselves. */
 export const isHeldByMove = (error: unknown): boolean => sqlState(error) === 'GWMOV';
 
 /** True when the store could not run the statement now. The data is unharmed, and a later attempt can succeed. */

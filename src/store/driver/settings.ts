@@ -35,7 +35,7 @@ export const sessionSettings = ({
   DateStyle: 'ISO',
   ...(direct === undefined && {
     statement_timeout: statementTimeout,
-    // No other time-out limits the work at a commit (0006_capture.sql).
+    // No other time-out limits the work at a commit (07_capture.sql).
     lock_timeout: statementTimeout,
     // If the gateway falls silent inside a transaction, PostgreSQL must release the row locks.
     idle_in_transaction_session_timeout: 30_000,

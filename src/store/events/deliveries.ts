@@ -4,7 +4,7 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import { asMachine, MOVED } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Webhook deliveries, from the journal to their outcome (0013_webhooks.sql). */
+/** Webhook deliveries, from the journal to their outcome (14_webhooks.sql). */
 
 /** An attempt at a delivery that this process has leased and must make now. */
 export interface Claim {
@@ -30,7 +30,7 @@ export interface Claim {
   readonly mcp?: McpTarget;
 }
 
-/** The subscription of an MCP client that a delivery belongs to (0025_mcp_subscriptions.sql). */
+/** The subscription of an MCP client that a delivery belongs to (24_mcp_subscriptions.sql). */
 export interface McpTarget {
   readonly subscription: string;
   readonly name: EventFamily;

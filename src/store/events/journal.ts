@@ -4,7 +4,7 @@ import { sql } from '../../core/sql.ts';
 import { MOVED } from '../calls/moved.ts';
 import type { Database } from '../driver/postgres.ts';
 
-/** Upkeep of the journals: retention, heartbeats, held event families and gaps (0005_journal.sql). */
+/** Upkeep of the journals: retention, heartbeats, held event families and gaps (06_journal.sql). */
 
 /**
  * The tables whose records get their numbers from platform.reserve_ids. Operators have one numbering for all websites
@@ -71,7 +71,7 @@ export async function reportGap(db: Database, { tenant, site }: JournalOf, famil
 
 /**
  * Larger than the number of positions or record numbers that a store uses between a backup and the loss of the store.
- * The lost numbers must not be used again (0005_journal.sql).
+ * The lost numbers must not be used again (06_journal.sql).
  */
 const LEAP = 1_000_000_000;
 

@@ -2,7 +2,7 @@ import type { EventArguments, EventFamily } from '../../core/event-arguments.ts'
 import { sql } from '../../core/sql.ts';
 import { type Access, guardedCall, type Proved } from '../calls/guard.ts';
 
-/** Subscriptions of MCP clients with delivery by webhook (0025_mcp_subscriptions.sql). */
+/** Subscriptions of MCP clients with delivery by webhook (24_mcp_subscriptions.sql). */
 
 export interface NewMcpSubscription {
   readonly id: string;

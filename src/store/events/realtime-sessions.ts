@@ -6,7 +6,7 @@ import { type Access, atPrimary, guardedCall, type Proved } from '../calls/guard
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
 
-/** Realtime sessions, their tickets and their acknowledged cursors (0014_realtime.sql). */
+/** Realtime sessions, their tickets and their acknowledged cursors (15_realtime.sql). */
 
 type SessionAnswer<Done> = { readonly done: Done } | { readonly refused: FailureCode };
 

@@ -9,9 +9,9 @@ import type { Database } from '../driver/postgres.ts';
 const LOCK = 7_310_483;
 /** Milliseconds between two lines of progress, and between two checks of another process's build. */
 const EVERY = 5_000;
-/** The number of rows in one transaction of gateway.note_blocks (0017_indexes.sql). A transaction takes 50 to 100 ms. */
+/** The number of rows in one transaction of gateway.note_blocks (18_indexes.sql). A transaction takes 50 to 100 ms. */
 const ROWS = 20_000;
-/** The same for gateway.spell_rows (0023_spellings.sql), which reads the words of each text. */
+/** The same for gateway.spell_rows (23_spellings.sql), which reads the words of each text. */
 const SPELLED_ROWS = 5_000;
 
 export interface BuildOptions {
@@ -31,7 +31,7 @@ interface MissingIndex {
 }
 
 /**
- * Builds the indexes that a migration wants on large tables (0017_indexes.sql). Writers go on meanwhile. One process builds
+ * Builds the indexes that a migration wants on large tables (18_indexes.sql). Writers go on meanwhile. One process builds
  * at a time, and the other processes wait. Returns when nothing is left to build, or after `stop`.
  *
  * A lost build continues at the index that was being built. PostgreSQL cannot continue a half-built index, so that

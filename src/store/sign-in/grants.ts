@@ -6,7 +6,7 @@ import type { Database } from '../driver/postgres.ts';
 
 /**
  * An installed client that has proved its identity with the current or the previous secret, at one revision of its
- * credential. Statements check this proof again with gateway.client_proved (0010_oauth.sql).
+ * credential. Statements check this proof again with gateway.client_proved (11_oauth.sql).
  */
 export interface ProvedClient {
   readonly credential: string;
@@ -287,7 +287,7 @@ const approveInstalled = (approval: InstalledApproval): Fragment => sql`
   ON CONFLICT (request) DO NOTHING
   RETURNING true AS done`;
 
-/** The first approval of a client by URL makes an app and a credential for the person (0010_oauth.sql). */
+/** The first approval of a client by URL makes an app and a credential for the person (11_oauth.sql). */
 const approveByUrl = ({ client, made, ...approval }: ApprovalByUrl): Fragment => sql`
   SELECT gateway.approve_hosted(${approval.id}, ${made.app}, ${made.installation}, ${made.credential}, ${approval.secret},
     ${client.url}, ${client.host}, ${client.name}, ${approval.session}, ${approval.request}, ${approval.audience},

@@ -90,7 +90,7 @@ export interface Attempt {
   readonly recorded: string;
 }
 
-/** Admits an attempt to sign in, or returns the seconds to wait (0003_sign_in.sql). */
+/** Admits an attempt to sign in, or returns the seconds to wait (03_sign_in.sql). */
 export async function beginSignIn(
   db: Database,
   { source, account }: { source: string; account: Uint8Array },

@@ -238,7 +238,7 @@ it('after the move, all upkeep goes on for the others, and no row of the moved o
   });
   tasks = [tasks[0] ?? expect.fail(), await plant(2)];
   await refusedForMoved();
-  // The clock went back an hour (0042_clock.sql).
+  // The clock went back an hour (34_clock.sql).
   await sql.begin(async (own) => {
     await own`SET LOCAL session_replication_role = replica`;
     await own`INSERT INTO gateway.quota (app_id, tokens, at) SELECT id, 1, now() + interval '1 hour' FROM gateway.app

@@ -45,8 +45,8 @@ it('a target that must not take the organization', async () => {
     ['Both cells have the number 1', 'UPDATE gateway.cell SET number = 1', 'UPDATE gateway.cell SET number = 2'],
     [
       'different schemas',
-      'DELETE FROM public.gateway_migration WHERE version = 40',
-      "INSERT INTO public.gateway_migration VALUES (40, '0040_moves.sql')",
+      'DELETE FROM public.gateway_migration WHERE version = 51',
+      "INSERT INTO public.gateway_migration VALUES (51, '0051_unused.sql')",
     ],
     [
       'same external_id',

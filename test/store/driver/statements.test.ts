@@ -410,7 +410,7 @@ describe('plans at 20,000 conversations and 200,000 messages', () => {
       expect(whole).toEqual([]);
       expect(blocks.length).toBeGreaterThan(90);
       // A restricted search with internal messages reads 1,088 blocks on 24 November 2026: it looks up two marks for each
-      // conversation that the caller may see (0019_search_hits.sql). Before, it read 1,016, and the texts on top.
+      // conversation that the caller may see (20_search_hits.sql). Before, it read 1,016, and the texts on top.
       expect(most.filter(([, n]) => n > 1_100)).toEqual([]);
     },
   );
