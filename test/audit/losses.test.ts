@@ -366,7 +366,8 @@ describe('processes', () => {
     const writing = Array.from({ length: 8 }, async () => {
       for (let i = 0; i < 200; i++) await write();
     });
-    await pause(700);
+    const notes = async () => (await sql`SELECT FROM platform.note WHERE text = 'killed'`).count;
+    await eventually(async () => expect(await notes()).toBeGreaterThan(5));
     await killed.kill9();
     await Promise.all(writing);
     const [row] = await sql`

@@ -106,8 +106,11 @@ describe('RL-03 failed client authentication by ids that the caller makes up', (
   it('RL-03 the look-ups beyond the buckets of addresses are one budget, however many addresses use it', async () => {
     const { port } = await fresh();
     const addresses = ['127.0.0.2', '127.0.0.3', '127.0.0.4'];
+    // The bucket of the first address fills while the others are emptied.
+    const began = performance.now();
     for (const address of addresses) await flood(port, [address], () => 'Basic x', ADDRESS + 1);
-    const { looked, slow, seconds } = await flood(port, addresses, stranger, 300);
+    const { looked, slow } = await flood(port, addresses, stranger, 300);
+    const seconds = (performance.now() - began) / 1_000;
     expect(looked + slow).toBe(300);
     expect(looked).toBeGreaterThanOrEqual(PROCESS);
     expect(looked).toBeLessThanOrEqual(PROCESS + Math.ceil(seconds * (5 + addresses.length)));

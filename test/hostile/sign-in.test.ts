@@ -19,6 +19,7 @@ import {
   SAME,
   type TestClient,
 } from '../support/oauth/oauth.ts';
+import { realScrypt } from '../support/oauth/scrypt.ts';
 
 /**
  * Two attacks on the sign-in. In the first attack, many addresses guess the password of one account. In the second
@@ -142,6 +143,7 @@ describe('RL-03 failed sign-ins of one account from many addresses', () => {
 
 describe('RL-03 passwords that wait to be checked', () => {
   it('RL-03 one address with twenty at once takes nobody else’s place', async () => {
+    realScrypt();
     const [one, two] = [await newPerson(gateway), await newPerson(gateway)];
     const crowd = Promise.all(
       Array.from({ length: 20 }, (_, at) => signIn(`nobody-${at}@example.org`, WRONG, '127.0.0.20')),

@@ -224,43 +224,6 @@ describe('TN-04 foreign data', () => {
   });
 });
 
-describe('TN-04 CU-03 cursors', () => {
-  beforeAll(addForeign);
-
-  it('TN-04 CU-03 of another website, another organization or none at all: one and the same 400', async () => {
-    const { token } = await gateway.issue({ websites: [WEB, webId(1, 2)] });
-    let tried = 0;
-    for (const operation of LISTS) {
-      const { cursor: prefix } = operation;
-      if (prefix === '' || operation.variant === 'updated_asc') continue;
-      const bodies = new Set<string>();
-      for (const tail of ['1_2_1', '1_2_77', '2_1_1', '2_2_3', '1_9_1', '9_1_1', '0_1_1', `1_1_${'9'.repeat(19)}`]) {
-        bodies.add(await ask(adding(pathOf(operation, WEB), `cursor=${prefix}_${tail}`), token));
-        tried++;
-      }
-      expect([...bodies], nameOf(operation)).toEqual([expect.stringMatching(/^400 .*"code":"invalid_cursor"/)]);
-    }
-    for (const operation of LISTS.filter(({ tool }) => tool.startsWith('saved_'))) {
-      for (const cursor of ['9'.repeat(19), '9223372036854775808']) {
-        const answer = await ask(adding(pathOf(operation, WEB), `cursor=${cursor}`), token);
-        expect(answer, nameOf(operation)).toMatch(/^400 .*"code":"invalid_cursor"/);
-      }
-    }
-    expect(tried).toBeGreaterThan(100);
-  });
-
-  it('TN-04 CU-03 of a website’s own order of change are of no use on another', async () => {
-    const { token } = await gateway.issue({ websites: [WEB, webId(1, 2)] });
-    const first = await gateway.ask(`/api/v1/conversations?website_id=${webId(1, 2)}&order=updated_asc&limit=1`, {
-      token,
-    });
-    const cursor = first.body.data.next_cursor;
-    const there = `order=updated_asc&cursor=${cursor}`;
-    expect(await ask(`/api/v1/conversations?website_id=${webId(1, 2)}&${there}`, token)).toMatch(/^200/);
-    expect(await ask(`/api/v1/conversations?website_id=${WEB}&${there}`, token)).toMatch(/^400 .*invalid_cursor/);
-  });
-});
-
 describe('HT-12 numbers above 2^63-1', () => {
   it.each(['9223372036854775808', '9'.repeat(19)])(
     'HT-12 %s is nowhere: 404 in paths and filters, never 500',

@@ -1,7 +1,9 @@
 import { afterAll, vi } from 'vitest';
 import { beginFile, endFile } from './ends.ts';
+import { cheapScrypt } from './oauth/scrypt.ts';
 
 beginFile();
+cheapScrypt();
 const environment = { ...process.env };
 const folder = process.cwd();
 

@@ -189,10 +189,15 @@ describe('the client and its callback', () => {
           expect(face(answer), why).toEqual(expected);
         },
       );
+    // The least of three: the gateway's own upkeep can add a statement.
     const cost = async (fields: Fields): Promise<number> => {
-      const before = statements;
-      await show(formOf(fields), { cookie });
-      return statements - before;
+      const costs: number[] = [];
+      for (let n = 0; n < 3; n++) {
+        const before = statements;
+        await show(formOf(fields), { cookie });
+        costs.push(statements - before);
+      }
+      return Math.min(...costs);
     };
     expect(await cost(asked({ client_id: unknown }))).toBe(await cost(wrongCallback));
     expect(await cost(wrongCallback)).toBe(1);

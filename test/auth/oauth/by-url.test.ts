@@ -32,7 +32,7 @@ import {
   SAME,
   signedIn,
 } from '../../support/oauth/oauth.ts';
-import { replaceScrypt } from '../../support/oauth/scrypt.ts';
+import { CHEAP, replaceScrypt } from '../../support/oauth/scrypt.ts';
 
 /**
  * The pages for clients by URL, which belong to no organization. The hashes of passwords are counted, cost little, and
@@ -43,7 +43,7 @@ const work = { hashes: 0, held: Promise.resolve() };
 replaceScrypt((scrypt) => (password, salt, length, _options, done?: unknown) => {
   work.hashes += 1;
   const answer = done as (error: Error | null, key: Buffer) => void; // the gateway uses the overload with a callback
-  scrypt(password, salt, length, { N: 2 ** 10, r: 1, p: 1 }, (...made) => {
+  scrypt(password, salt, length, CHEAP, (...made) => {
     void work.held.then(() => answer(...made));
   });
 });

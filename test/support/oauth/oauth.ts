@@ -6,6 +6,7 @@ import type { Grant, Issued } from '../credentials.ts';
 import type { AskOptions } from '../gateway.ts';
 import { BASE_URL, type TestGateway } from '../gateway.ts';
 import { openOracle } from '../oracle.ts';
+import { CHEAP } from './scrypt.ts';
 
 /** A credential that is an OAuth client, with its secret and a registered callback. */
 export interface TestClient extends Issued {
@@ -53,7 +54,7 @@ export async function newClient(
  */
 const HASHED = (() => {
   const salt = randomBytes(16);
-  const [text, hash] = [salt, scryptSync(PASSWORD, salt, 32, { N: 2 ** 10, r: 1, p: 1 })].map((bytes) =>
+  const [text, hash] = [salt, scryptSync(PASSWORD, salt, 32, CHEAP)].map((bytes) =>
     bytes.toString('base64').replaceAll('=', ''),
   );
   return `$scrypt$ln=10,r=1,p=1$${text}$${hash}`;

@@ -60,7 +60,19 @@ describe('CU-03 what is no cursor of the list', () => {
       const other = prefix === 'cnv' ? 'msg' : 'cnv';
       const wrong =
         prefix === ''
-          ? ['0', '01', '-1', '1.0', '1e1', 'x', '9'.repeat(20), 'cnv_1_1_1', ' 1']
+          ? [
+              '0',
+              '01',
+              '-1',
+              '1.0',
+              '1e1',
+              'x',
+              '9'.repeat(19),
+              '9'.repeat(20),
+              '9223372036854775808',
+              'cnv_1_1_1',
+              ' 1',
+            ]
           : [
               ...[`${other}_1_1_1`, `${prefix}_1_1_0`, `${prefix}_1_1_01`, `${prefix}_1_1_x`, `${prefix}_1_1_`],
               ...[`${prefix}_1_1`, `${prefix}_1_1_1_1`, `${prefix}_1_1_-1`, `${prefix}_1_1_1.5`, `${prefix}_1_1_1e3`],
@@ -72,7 +84,9 @@ describe('CU-03 what is no cursor of the list', () => {
                 '_1_1_1',
                 '1',
               ],
-              ...[`${prefix}_1_2_1`, `${prefix}_2_1_1`, `${prefix}_1_1_9223372036854775808`, 'nonsense', '~', '\u0000'],
+              // Of another website, another organization, or none at all.
+              ...['1_2_1', '1_2_77', '2_1_1', '2_2_3', '1_9_1', '9_1_1', '0_1_1'].map((tail) => `${prefix}_${tail}`),
+              ...[`${prefix}_1_1_${'9'.repeat(19)}`, `${prefix}_1_1_9223372036854775808`, 'nonsense', '~', '\u0000'],
             ];
       const bodies = new Set<string>();
       for (const cursor of wrong) {
