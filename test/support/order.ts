@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { packageRoot } from '../../src/config/package.ts';
 
 /**
- * The slowest files, slowest first (measured 28 November 2026). A run starts with them, so that none runs alone at the
+ * The slowest files, slowest first (measured 30 November 2026). A run starts with them, so that none runs alone at the
  * end. With Vitest's own order, largest file first, only one worker was busy in the last 40 s.
  */
 const LONGEST = [
