@@ -5,7 +5,7 @@ import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { CallActor, CallReport } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
-import { Failure, type FailureCode, refusesCredential, statusOf } from '../../core/failures.ts';
+import { Failure, type FailureCode, refusesCredential, statusOf, wrongParameter } from '../../core/failures.ts';
 import { BODY_BYTES } from '../../core/limits.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { idsIn } from '../../gateway/call-report.ts';
@@ -236,11 +236,8 @@ function versionOf(request: IncomingMessage, query: string): string | undefined 
   const parameters = [...new URLSearchParams(query)];
   if (query !== '' && parameters.length === 0) throw new Failure('unsupported_parameter');
   for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');
-  if (parameters.length + (sent === undefined ? 0 : 1) > 1) {
-    throw new Failure('duplicate_parameter', {
-      errors: [{ parameter: 'A2A-Version', code: 'duplicate_parameter', expected: 'the version once' }],
-    });
-  }
+  if (parameters.length + (sent === undefined ? 0 : 1) > 1)
+    throw wrongParameter('duplicate_parameter', 'A2A-Version', 'the version once');
   return sent ?? parameters[0]?.[1];
 }
 
