@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addPerson } from '../auth/people.ts';
 import { emailOf, unlock } from '../auth/sign-in.ts';
 import { makeSignInLink } from '../auth/sign-in-links.ts';
+import { pick } from '../core/json.ts';
 import { listConsents } from '../store/administration/consents.ts';
 import {
   disablePerson,
@@ -243,14 +244,7 @@ function email(value: string): string {
 
 const document = (record: PersonRecord): object => ({
   person_id: record.id,
-  organization_id: record.organization_id,
-  email: record.email,
-  role: record.role,
-  state: record.state,
-  password: record.password,
-  identity: record.identity,
-  disabled_at: record.disabled_at,
-  created_at: record.created_at,
+  ...pick(record, 'organization_id', 'email', 'role', 'state', 'password', 'identity', 'disabled_at', 'created_at'),
 });
 
 const signsIn = ({ password, identity }: PersonRecord): string =>
