@@ -155,16 +155,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streams, ...services }
             if (STREAMING.includes(method)) stream ??= streams.enter(authority, { bearer, from }, gone);
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
             const { origin } = source?.audited ?? {};
-            const a2aRequest: A2aRequest = {
-              bearer,
-              from,
-              caller,
-              taskId,
-              unit,
-              signal: gone.signal,
-              requestId,
-              origin,
-            };
+            const sender = { id: taskId, requestId, origin, bearer, from, caller, signal: gone.signal };
+            const a2aRequest: A2aRequest = { sender, unit };
             asked = a2aRequest;
             const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
             const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
