@@ -1,3 +1,4 @@
+import { pick } from '../core/json.ts';
 import type { AuditReader } from '../store/administration/audit-records.ts';
 import { type AuditRow, recordOf } from '../store/calls/audit-records.ts';
 import { plain, table, time } from './output.ts';
@@ -24,16 +25,8 @@ export const recordTable = (rows: readonly AuditRow[]): string =>
   );
 
 export const readerDocument = (reader: AuditReader): object => ({
-  organization_id: reader.organization_id,
-  app_id: reader.app_id,
-  app_name: reader.app_name,
-  credential_id: reader.credential_id,
-  person_id: reader.person_id,
-  email: reader.email,
-  calls: reader.calls,
-  failed: reader.failed,
-  first_at: reader.first_at,
-  last_at: reader.last_at,
+  ...pick(reader, 'organization_id', 'app_id', 'app_name', 'credential_id', 'person_id', 'email'),
+  ...pick(reader, 'calls', 'failed', 'first_at', 'last_at'),
 });
 
 export const readerTable = (readers: readonly AuditReader[]): string =>

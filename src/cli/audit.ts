@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { AuditSurface } from '../core/audit.ts';
 import { AUDIT_SURFACES, type AuditFilter } from '../core/audit-records.ts';
+import { pick } from '../core/json.ts';
 import { ocsfOf } from '../gateway/audit-ocsf.ts';
 import { auditPages, newestAudit, readAuditReaders } from '../store/administration/audit-records.ts';
 import { recordOf } from '../store/calls/audit-records.ts';
@@ -23,15 +23,7 @@ export function auditCommands(program: Command, register: RunAction): void {
   verifyCommand(group, register);
 }
 
-interface Filters {
-  readonly organization?: string;
-  readonly app?: string;
-  readonly credential?: string;
-  readonly person?: string;
-  readonly operation?: string;
-  readonly target?: string;
-  readonly outcome?: string;
-  readonly surface?: AuditSurface;
+interface Filters extends Omit<AuditFilter, 'from' | 'to'> {
   readonly from?: Date;
   readonly to?: Date;
 }
@@ -75,7 +67,7 @@ async function filterOf(db: Database, given: Filters): Promise<AuditFilter> {
     app: of?.id,
     credential: given.credential === undefined ? undefined : (await credential(db, given.credential)).id,
     person: given.person === undefined ? undefined : (await person(db, given.person, within?.tenant)).id,
-    ...{ operation: given.operation, target: given.target, outcome: given.outcome, surface: given.surface },
+    ...pick(given, 'operation', 'target', 'outcome', 'surface'),
     ...{ from: given.from?.toISOString(), to: given.to?.toISOString() },
   };
 }

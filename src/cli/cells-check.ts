@@ -72,16 +72,9 @@ export async function checkCells({ out, store, config }: CommandContext, address
     [
       table(
         ['CELL', 'STORE', 'SCHEMA', 'POSTGRESQL', 'ORGANIZATIONS', 'NUMBERS LEFT'],
-        all.map(({ facts, store: at, version, organizations }) => [
-          ...[
-            String(facts.cell),
-            at,
-            String(version),
-            facts.postgres,
-            String(organizations.length),
-            String(facts.left),
-          ],
-        ]),
+        all.map(({ facts, store: at, version, organizations }) =>
+          [facts.cell, at, version, facts.postgres, organizations.length, facts.left].map(String),
+        ),
       ),
       findings.length === 0
         ? 'No findings: organizations can move between these cells.'
@@ -115,46 +108,50 @@ function versions(all: readonly NamedCell[]): CellFinding[] {
     }));
 }
 
+/** Makes the finding of a check in `cell`, if `when` is true. */
+const findingIn =
+  (cell: string) =>
+  (when: boolean, check: string, severity: CellFinding['severity'], detail: string): CellFinding[] =>
+    when ? [{ check, severity, cell, detail }] : [];
+
 /** What a move needs of one cell. This store is the source of a move, and the others are targets. */
 function ofOne({ name, own, facts, sealed, moves }: ReadCell, keys: Keyring): CellFinding[] {
-  const found = (check: string, severity: CellFinding['severity'], detail: string): CellFinding[] => [
-    { check, severity, cell: name, detail },
-  ];
+  const found = findingIn(name);
   const [leaves, arrives] = [sourceNeeds(facts), targetNeeds(facts)];
   const now = lacking(own ? leaves : arrives, 'error', name);
   const back = lacking(own ? arrives : leaves, 'warning', name);
   const unopened = sealed.filter((one) => keys.open(one.purpose, one.sealed) === undefined).length;
   const slots = facts.slotKeepsMegabytes;
   return [
-    ...(unopened > 0
-      ? found(
-          'keys',
-          'error',
-          `GATEWAY_KEYS cannot open ${unopened} of ${sealed.length} encrypted values. All cells must have the same GATEWAY_KEYS: run the check with those of the gateways, and give them to each cell.`,
-        )
-      : []),
-    ...(sealed.length === 0
-      ? found(
-          'keys',
-          'note',
-          'Nothing is encrypted in this store yet, so the check cannot tell whether its gateways have the same GATEWAY_KEYS. Compare the settings.',
-        )
-      : []),
+    ...found(
+      unopened > 0,
+      'keys',
+      'error',
+      `GATEWAY_KEYS cannot open ${unopened} of ${sealed.length} encrypted values. All cells must have the same GATEWAY_KEYS: run the check with those of the gateways, and give them to each cell.`,
+    ),
+    ...found(
+      sealed.length === 0,
+      'keys',
+      'note',
+      'Nothing is encrypted in this store yet, so the check cannot tell whether its gateways have the same GATEWAY_KEYS. Compare the settings.',
+    ),
     ...now,
     ...back.filter(({ detail }) => !now.some((one) => one.detail === detail)),
-    ...(own
-      ? found(
-          'slot_keep',
-          'note',
-          slots < 0
-            ? 'max_slot_wal_keep_size has no limit. A move that stands still keeps WAL until the disk is full. Set a limit, such as 50GB.'
-            : `max_slot_wal_keep_size is ${slots} MB. A move that falls further behind must start over.`,
-        )
-      : []),
-    ...moves.flatMap(({ check, detail }) => found(check, 'warning', detail)),
-    ...(facts.left > 0
-      ? []
-      : found('numbers', 'warning', 'No organization number is left. Add new organizations to another cell.')),
+    ...found(
+      own,
+      'slot_keep',
+      'note',
+      slots < 0
+        ? 'max_slot_wal_keep_size has no limit. A move that stands still keeps WAL until the disk is full. Set a limit, such as 50GB.'
+        : `max_slot_wal_keep_size is ${slots} MB. A move that falls further behind must start over.`,
+    ),
+    ...moves.flatMap(({ check, detail }) => found(true, check, 'warning', detail)),
+    ...found(
+      facts.left <= 0,
+      'numbers',
+      'warning',
+      'No organization number is left. Add new organizations to another cell.',
+    ),
   ];
 }
 
@@ -164,9 +161,7 @@ const lacking = (needs: readonly CellNeed[], severity: CellFinding['severity'], 
 /** What two cells must have in common, and what they must not. */
 function between(one: ReadCell, other: ReadCell, keys: Keyring): CellFinding[] {
   const both = `${one.name}, ${other.name}`;
-  const found = (check: string, severity: CellFinding['severity'], detail: string): CellFinding[] => [
-    { check, severity, cell: both, detail },
-  ];
+  const found = findingIn(both);
   const [a, b] = [one.facts, other.facts];
   const erased = [a, b].filter(({ suppressionKey }) => suppressionKey !== '').length;
   const sameKey = (mine: string, theirs: string): boolean =>
@@ -176,21 +171,19 @@ function between(one: ReadCell, other: ReadCell, keys: Keyring): CellFinding[] {
   const major = ({ postgres }: CellFacts): number => Number.parseInt(postgres, 10);
   return [
     ...lack,
-    ...(erased === 1
-      ? found(
-          'suppression_key',
-          'warning',
-          `People were erased in one cell only. Do this before an erasure in the other. ${LIKE}`,
-        )
-      : []),
-    ...(major(a) === major(b)
-      ? []
-      : found(
-          'postgres',
-          'note',
-          `PostgreSQL ${a.postgres} and ${b.postgres}: a move works from the older to the newer. Check its tests before one back.`,
-        )),
-    ...organizations(one, other).flatMap(([check, detail]) => found(check, 'error', detail)),
+    ...found(
+      erased === 1,
+      'suppression_key',
+      'warning',
+      `People were erased in one cell only. Do this before an erasure in the other. ${LIKE}`,
+    ),
+    ...found(
+      major(a) !== major(b),
+      'postgres',
+      'note',
+      `PostgreSQL ${a.postgres} and ${b.postgres}: a move works from the older to the newer. Check its tests before one back.`,
+    ),
+    ...organizations(one, other).flatMap(([check, detail]) => found(true, check, 'error', detail)),
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { pick } from '../core/json.ts';
 import { type ConsentRecord, listConsents, revokeConsent } from '../store/administration/consents.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
@@ -52,24 +53,11 @@ function revokeCommand(group: Command, register: RunAction): void {
 
 const document = (record: ConsentRecord): object => ({
   consent_id: record.id,
-  credential_id: record.credential_id,
-  app_id: record.app_id,
-  app_name: record.app_name,
-  ...(record.client_host !== null && { client_host: record.client_host, client_id: record.client_id }),
-  organization_id: record.organization_id,
-  person_id: record.person_id,
-  email: record.email,
-  resource: record.resource,
-  scopes: record.scopes,
-  website_ids: record.website_ids,
-  data_access: record.data_access,
+  ...pick(record, 'credential_id', 'app_id', 'app_name'),
+  ...(record.client_host !== null && pick(record, 'client_host', 'client_id')),
+  ...pick(record, 'organization_id', 'person_id', 'email', 'resource', 'scopes', 'website_ids', 'data_access'),
   restrictions: restrictionsOf(record),
-  renewable: record.renewable,
-  state: record.state,
-  because: record.because,
-  created_at: record.created_at,
-  expires_at: record.expires_at,
-  revoked_at: record.revoked_at,
+  ...pick(record, 'renewable', 'state', 'because', 'created_at', 'expires_at', 'revoked_at'),
 });
 
 const consentTable = (records: readonly ConsentRecord[]): string =>

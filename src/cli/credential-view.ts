@@ -1,5 +1,6 @@
 import type { Issued } from '../auth/issue.ts';
 import { waitsOf } from '../core/authority.ts';
+import { pick } from '../core/json.ts';
 import { SCOPES } from '../core/scopes.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
 import { appOf, facts, plain, table, time } from './output.ts';
@@ -17,30 +18,15 @@ export const restrictionsOf = ({ channel_ids, team_ids, subsite_ids }: Restricte
 
 export const credentialDocument = (record: CredentialRecord): object => ({
   credential_id: record.id,
-  installation_id: record.installation_id,
-  app_id: record.app_id,
-  organization_id: record.organization_id,
+  ...pick(record, 'installation_id', 'app_id', 'organization_id'),
   ...(record.client_host !== null && { client_host: record.client_host }),
-  environment: record.environment,
-  state: record.state,
+  ...pick(record, 'environment', 'state'),
   website_ids: websiteIds(record),
-  scopes: record.scopes,
-  data_access: record.data_access,
+  ...pick(record, 'scopes', 'data_access'),
   restrictions: restrictionsOf(record),
-  callbacks: record.callbacks,
-  origins: record.origins,
-  allow_ip: record.allow_ip,
-  approve: record.approve,
-  approval_by: record.approval_by,
-  approvers: record.approvers,
-  write: record.write,
-  without_approval: record.without_approval,
-  revision: record.revision,
-  old_secret_until: record.old_secret_until,
-  expires_at: record.expires_at,
-  revoked_at: record.revoked_at,
-  created_at: record.created_at,
-  updated_at: record.updated_at,
+  ...pick(record, 'callbacks', 'origins', 'allow_ip', 'approve', 'approval_by', 'approvers', 'write'),
+  ...pick(record, 'without_approval', 'revision', 'old_secret_until', 'expires_at', 'revoked_at'),
+  ...pick(record, 'created_at', 'updated_at'),
 });
 
 /** Adds the number of usable tokens. A statement that makes or revokes tokens cannot count them. */

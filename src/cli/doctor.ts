@@ -1,32 +1,7 @@
 import type { Command } from 'commander';
 import { wellFormed } from '../auth/tokens.ts';
 import type { WebsiteKey } from '../core/ids.ts';
-import {
-  brokenJournals,
-  expiredTasks,
-  lapsedDeliveries,
-  lapsedTasks,
-  lateSources,
-  misplacedArtifacts,
-  missingWebsites,
-  orphanedTokens,
-  outlivingTokens,
-  overtakenNumbers,
-  rejectedRows,
-  sitesOfStore,
-  splitFamilies,
-  stuckOperations,
-  suspectedSecrets,
-  UPKEEP_LIMIT,
-  unentitledPeople,
-  unfinishedImports,
-  unknownReceipts,
-  unpermittedEndpoints,
-  unrecordedNotes,
-  uselessAuthors,
-  wrongFiles,
-  wrongTotals,
-} from '../store/doctor/doctor.ts';
+import * as doctor from '../store/doctor/doctor.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { missingIndexes } from '../store/open/build.ts';
 import { lookAt } from '../store/open/server.ts';
@@ -77,23 +52,21 @@ export async function runChecks(db: Database): Promise<DoctorFinding[]> {
 }
 
 const counting =
-  (
-    check: string,
-    severity: DoctorFinding['severity'],
-    detail: string,
-    count: (db: Database) => Promise<number>,
-  ): Check =>
+  (severity: DoctorFinding['severity']) =>
+  (check: string, detail: string, count: (db: Database) => Promise<number>): Check =>
   async (db) => {
     const n = await count(db);
     return n === 0 ? [] : [{ check, severity, detail, count: n }];
   };
+const error = counting('error');
+const warning = counting('warning');
 
 /** Runs a check for each website. On a large store, one statement for all websites would exceed its timeout. */
 const perSite =
   (check: string, detail: string, count: (db: Database, site: WebsiteKey) => Promise<number>): Check =>
   async (db) => {
     const findings: DoctorFinding[] = [];
-    for (const site of await sitesOfStore(db)) {
+    for (const site of await doctor.sitesOfStore(db)) {
       const n = await count(db, site);
       if (n > 0) findings.push({ check, severity: 'error', detail: `${site.id}: ${detail}`, count: n });
     }
@@ -101,7 +74,7 @@ const perSite =
   };
 
 const journal: Check = async (db) =>
-  (await brokenJournals(db)).map(({ id }) => ({
+  (await doctor.brokenJournals(db)).map(({ id }) => ({
     check: 'journal',
     severity: 'error',
     detail: `${id}: positions are missing between the first kept position and the head`,
@@ -110,7 +83,7 @@ const journal: Check = async (db) =>
 
 const secrets: Check = async (db) => {
   const counts = new Map<string, number>();
-  for (const { table: name, secret } of await suspectedSecrets(db)) {
+  for (const { table: name, secret } of await doctor.suspectedSecrets(db)) {
     if (wellFormed(secret) || secret.startsWith('whsec_')) counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return [...counts].map(([name, count]) => ({
@@ -125,79 +98,69 @@ const moves: Check = async (db) =>
   (await findMoves(db)).map((one) => ({ ...one, severity: 'warning' as const, count: 1 }));
 
 const CHECKS: readonly Check[] = [
-  perSite('totals', 'conversations whose totals differ from their messages', wrongTotals),
-  perSite('files', 'attachment counts or file contents that do not match', wrongFiles),
-  perSite('numbers', 'record types with numbers above the last assigned number', overtakenNumbers),
+  perSite('totals', 'conversations whose totals differ from their messages', doctor.wrongTotals),
+  perSite('files', 'attachment counts or file contents that do not match', doctor.wrongFiles),
+  perSite('numbers', 'record types with numbers above the last assigned number', doctor.overtakenNumbers),
   journal,
-  counting('receipts', 'error', 'receipts of an event type that does not exist', unknownReceipts),
-  counting(
+  error('receipts', 'receipts of an event type that does not exist', doctor.unknownReceipts),
+  error(
     'operations',
-    'error',
-    `writes still pending ${UPKEEP_LIMIT} s after their lease ended, or without a lease`,
-    stuckOperations,
+    `writes still pending ${doctor.UPKEEP_LIMIT} s after their lease ended, or without a lease`,
+    doctor.stuckOperations,
   ),
-  perSite('effects', 'notes written without their operation or without their receipt in the journal', unrecordedNotes),
-  counting('tasks', 'error', 'unfinished tasks that no running gateway holds', lapsedTasks),
-  counting('artifacts', 'error', 'artifacts of tasks that are not completed', misplacedArtifacts),
-  counting('expired', 'error', 'tasks past their expiry; a running gateway deletes them', expiredTasks),
-  counting('deliveries', 'error', 'webhook deliveries that no running gateway has resumed', lapsedDeliveries),
+  perSite(
+    'effects',
+    'notes written without their operation or without their receipt in the journal',
+    doctor.unrecordedNotes,
+  ),
+  error('tasks', 'unfinished tasks that no running gateway holds', doctor.lapsedTasks),
+  error('artifacts', 'artifacts of tasks that are not completed', doctor.misplacedArtifacts),
+  error('expired', 'tasks past their expiry; a running gateway deletes them', doctor.expiredTasks),
+  error('deliveries', 'webhook deliveries that no running gateway has resumed', doctor.lapsedDeliveries),
   secrets,
-  counting('tokens', 'error', 'usable tokens of a revoked credential; revoke the credential again', orphanedTokens),
-  counting('oauth_tokens', 'error', 'access tokens whose consent or credential has ended', outlivingTokens),
-  counting(
+  error('tokens', 'usable tokens of a revoked credential; revoke the credential again', doctor.orphanedTokens),
+  error('oauth_tokens', 'access tokens whose consent or credential has ended', doctor.outlivingTokens),
+  error(
     'people',
-    'error',
     'sessions and consents of people who may not consent; disable these people again',
-    unentitledPeople,
+    doctor.unentitledPeople,
   ),
-  counting(
-    'refresh',
-    'error',
-    'consents with more than one usable refresh token; revoke these consents',
-    splitFamilies,
-  ),
-  counting('websites', 'warning', 'credentials that grant a website that does not exist', missingWebsites),
-  counting(
+  error('refresh', 'consents with more than one usable refresh token; revoke these consents', doctor.splitFamilies),
+  warning('websites', 'credentials that grant a website that does not exist', doctor.missingWebsites),
+  warning(
     'authors',
-    'warning',
     'mapped authors who cannot write: the operator is disabled, or the website is not granted',
-    uselessAuthors,
+    doctor.uselessAuthors,
   ),
-  counting(
+  warning(
     'webhooks',
-    'warning',
     'enabled webhooks whose credential has ended or lacks a grant for the website',
-    unpermittedEndpoints,
+    doctor.unpermittedEndpoints,
   ),
-  counting(
+  warning(
     'locale',
-    'warning',
     'the database is not in UTF8 or knows the letter case of ASCII only, so a search misses words; restore a dump into a database with the encoding UTF8 and a locale such as C.UTF-8',
     async (db) => ((await lookAt(db)).foldsCase ? 0 : 1),
   ),
-  counting(
+  warning(
     'indexes',
-    'warning',
     'indexes for which search, customer_find or erase waits; a running gateway builds them, and so does gateway migrate',
     missingIndexes,
   ),
-  counting(
+  warning(
     'imports',
-    'warning',
     'interrupted imports, or imports without all receipts; finish these imports with import --resume',
-    unfinishedImports,
+    doctor.unfinishedImports,
   ),
   moves,
-  counting(
+  warning(
     'sources',
-    'warning',
     'live sources that fail, are more than a minute behind, or could not be compared; see gateway source show',
-    lateSources,
+    doctor.lateSources,
   ),
-  counting(
+  warning(
     'rejects',
-    'warning',
     'rows of live sources that the gateway could not take; see gateway source show',
-    rejectedRows,
+    doctor.rejectedRows,
   ),
 ];

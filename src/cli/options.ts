@@ -5,6 +5,12 @@ import { rangeOf } from '../flow/address-ranges.ts';
 export const DAY = 86_400;
 const LIFE_MAX = 365 * DAY;
 
+/** Returns the value of an option, or throws with what is wrong with it. */
+export function checked<Value>(value: Value, problem: string | undefined): Value {
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
+  return value;
+}
+
 export const collect = (value: string, before: readonly string[] | undefined): string[] => [...(before ?? []), value];
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: DAY };

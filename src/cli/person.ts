@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addPerson } from '../auth/people.ts';
 import { emailOf, unlock } from '../auth/sign-in.ts';
 import { makeSignInLink } from '../auth/sign-in-links.ts';
+import { pick } from '../core/json.ts';
 import { listConsents } from '../store/administration/consents.ts';
 import {
   disablePerson,
@@ -15,7 +16,7 @@ import {
 } from '../store/administration/people.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
-import type { RunAction } from './context.ts';
+import type { CommandContext, RunAction } from './context.ts';
 import { facts, plain, Refused, table, time } from './output.ts';
 import { type PasswordSource, pipedPassword, typedPassword } from './password.ts';
 import { organization, person, tenantOf } from './references.ts';
@@ -106,17 +107,15 @@ const named = (group: Command, name: string, description: string): Command =>
     .option('--organization <ORG>', 'organization of the person, by id or external_id')
     .option('--email <EMAIL>', 'e-mail address of the person, instead of PERSON', email);
 
-async function target(db: Database, command: Command): Promise<string> {
+/** The store, and the id of the person whom the command names. Wrong arguments end the command before the store opens. */
+async function target(command: Command, store: CommandContext['store']): Promise<{ db: Database; id: string }> {
   const given = command.opts<{ organization?: string; email?: string }>();
-  const { tenant } = await tenantOf(db, given.organization);
-  return (await person(db, command.args[0] ?? given.email ?? '', tenant)).id;
-}
-
-function requirePerson(command: Command): void {
-  const given = command.opts<{ email?: string }>();
-  if (command.args[0] === undefined && given.email === undefined) command.error("error: missing argument 'PERSON'");
+  const name = command.args[0] ?? given.email ?? command.error("error: missing argument 'PERSON'");
   if (command.args[0] !== undefined && given.email !== undefined)
     command.error("error: option '--email' cannot be used with PERSON");
+  const { db } = await store();
+  const { tenant } = await tenantOf(db, given.organization);
+  return { db, id: (await person(db, name, tenant)).id };
 }
 
 function changeCommand(
@@ -130,9 +129,7 @@ function changeCommand(
   const command = named(group, name, description);
   if (question !== undefined) irreversible(command);
   register(command, async ({ out, store }) => {
-    requirePerson(command);
-    const { db } = await store();
-    const id = await target(db, command);
+    const { db, id } = await target(command, store);
     if (question !== undefined) await confirm(command, question);
     const changed = present(await change(db, id));
     out.result(document(changed), personText(changed));
@@ -146,9 +143,8 @@ function unlockCommand(group: Command, register: RunAction): void {
     'forget failed sign-ins of a person, so that the person can try again at once',
   );
   register(command, async ({ out, store }) => {
-    requirePerson(command);
-    const { db } = await store();
-    const [found] = await readPeople(db, { id: await target(db, command) });
+    const { db, id } = await target(command, store);
+    const [found] = await readPeople(db, { id });
     const record = present(found);
     const forgotten = await unlock(db, record);
     out.result(
@@ -165,10 +161,9 @@ function roleCommand(group: Command, register: RunAction): void {
     'change the role of a person; sessions and consents end if the new role is operator',
   ).addOption(roleOption());
   register(command, async ({ out, store }) => {
-    requirePerson(command);
     const { role } = command.opts<{ role: Role }>();
-    const { db } = await store();
-    const changed = present(await setRole(db, await target(db, command), role));
+    const { db, id } = await target(command, store);
+    const changed = present(await setRole(db, id, role));
     out.result(document(changed), personText(changed));
   });
 }
@@ -180,10 +175,8 @@ function passwordCommand(group: Command, register: RunAction): void {
     .option('--end-consents', 'also end all consents of the person');
   register(command, async ({ out, store }) => {
     const given = command.opts<PasswordOptions & { endConsents?: boolean }>();
-    requirePerson(command);
     refuseTwoPasswords(command, given);
-    const { db } = await store();
-    const id = await target(db, command);
+    const { db, id } = await target(command, store);
     const password = await passwordOf(given);
     if (password === undefined && given.password) {
       throw new Refused('There is no terminal to ask for a password. Use --password-stdin or --no-password.');
@@ -215,9 +208,7 @@ function signInLinkCommand(group: Command, register: RunAction): void {
     'make a link that signs a person in to the console, once, within 15 minutes',
   );
   register(command, async ({ out, config, store }) => {
-    requirePerson(command);
-    const { db } = await store();
-    const id = await target(db, command);
+    const { db, id } = await target(command, store);
     const link = await makeSignInLink(db, { person: id, baseUrl: config.baseUrl });
     if (!link)
       throw new Refused(
@@ -243,14 +234,7 @@ function email(value: string): string {
 
 const document = (record: PersonRecord): object => ({
   person_id: record.id,
-  organization_id: record.organization_id,
-  email: record.email,
-  role: record.role,
-  state: record.state,
-  password: record.password,
-  identity: record.identity,
-  disabled_at: record.disabled_at,
-  created_at: record.created_at,
+  ...pick(record, 'organization_id', 'email', 'role', 'state', 'password', 'identity', 'disabled_at', 'created_at'),
 });
 
 const signsIn = ({ password, identity }: PersonRecord): string =>

@@ -9,6 +9,7 @@ import {
   timeZoneProblem,
   tokenProblem,
 } from '../sources/administration.ts';
+import { checked } from './options.ts';
 
 export const zone = (value: string): string => checked(value, timeZoneProblem(value));
 
@@ -18,11 +19,6 @@ export const databaseUrl = (value: string): string =>
 export const webUrl = (value: string): string => apiOf(checked(value, apiProblem(value)));
 
 export const token = (value: string): string => checked(value, tokenProblem(value));
-
-function checked(value: string, problem: string | undefined): string {
-  if (problem !== undefined) throw new InvalidArgumentError(problem);
-  return value;
-}
 
 /** Returns the address to store. `insecure` lets the gateway also accept a connection without encryption. */
 export const safeUrl = (command: Command, { url, insecure }: Pick<Added, 'url' | 'insecure'>): string =>

@@ -1,3 +1,4 @@
+import { pick } from '../core/json.ts';
 import {
   countRows,
   findingsOf,
@@ -18,23 +19,16 @@ interface SourceDetails {
 
 export const sourceDocument = (record: SourceRecord, { rows, examples }: SourceDetails): object => ({
   source_id: record.id,
-  kind: record.kind,
-  account: record.account,
-  organization_id: record.organization_id,
+  ...pick(record, 'kind', 'account', 'organization_id'),
   website_ids: record.website_id === null ? [] : [record.website_id],
   mode: record.mode,
   period_seconds: record.mode === 'poll' ? record.period : null,
   state: record.state,
   running: record.held,
   lag_seconds: record.lag_seconds === null ? null : Math.round(record.lag_seconds * 10) / 10,
-  behind: record.behind,
-  last_success_at: record.last_success_at,
-  last_error: record.last_error,
-  progress: record.progress,
-  compared_at: record.compared_at,
+  ...pick(record, 'behind', 'last_success_at', 'last_error', 'progress', 'compared_at'),
   rows,
-  rejects: record.rejects,
-  suppressed: record.suppressed,
+  ...pick(record, 'rejects', 'suppressed'),
   reject_examples: examples.map(({ origin, pointer, code }) => ({ row: origin, pointer, code })),
   unmapped: { labels: 0, custom_attributes: 0, ...record.unmapped },
   writes_back: record.writes_back,

@@ -1,3 +1,4 @@
+import { pick } from '../core/json.ts';
 import { requireOwn, shownReceiver, type Tested } from '../events/webhooks/administration.ts';
 import { type DeliveryRecord, type EndpointRecord, readEndpoints } from '../store/administration/endpoints.ts';
 import type { Database } from '../store/driver/postgres.ts';
@@ -5,21 +6,10 @@ import { facts, plain, Refused, table, time } from './output.ts';
 
 export const endpointDocument = (record: EndpointRecord): object => ({
   endpoint_id: record.id,
-  credential_id: record.credential_id,
-  website_id: record.website_id,
+  ...pick(record, 'credential_id', 'website_id'),
   url: shownReceiver(record.url),
-  event_types: record.event_types,
-  description: record.description,
-  subscription_id: record.subscription_id,
-  enabled: record.enabled,
-  disabled_because: record.disabled_because,
-  permitted: record.permitted,
-  failing_since: record.failing_since,
-  gap_since: record.gap_since,
-  pending: record.pending,
-  old_secret_until: record.old_secret_until,
-  created_at: record.created_at,
-  updated_at: record.updated_at,
+  ...pick(record, 'event_types', 'description', 'subscription_id', 'enabled', 'disabled_because', 'permitted'),
+  ...pick(record, 'failing_since', 'gap_since', 'pending', 'old_secret_until', 'created_at', 'updated_at'),
 });
 
 const stateOf = ({ enabled, disabled_because, permitted, failing_since }: EndpointRecord): string => {

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { newId } from '../auth/issue.ts';
 import {
   createWebhook,
@@ -15,7 +15,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
 import { credential } from './credential.ts';
-import { DAY, duration } from './options.ts';
+import { checked, DAY, duration } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { website } from './references.ts';
 import { deliveryCommands } from './webhook-deliveries.ts';
@@ -36,16 +36,10 @@ export function webhookCommands(program: Command, register: RunAction): void {
 
 function eventType(value: string, before: readonly string[] | undefined): string[] {
   const all = [...new Set([...(before ?? []), value])];
-  const problem = typesProblem(all);
-  if (problem !== undefined) throw new InvalidArgumentError(problem);
-  return all;
+  return checked(all, typesProblem(all));
 }
 
-function description(value: string): string {
-  const problem = descriptionProblem(value);
-  if (problem !== undefined) throw new InvalidArgumentError(problem);
-  return value;
-}
+const description = (value: string): string => checked(value, descriptionProblem(value));
 
 interface EndpointOptions {
   readonly credential?: string;

@@ -2,157 +2,131 @@ import type { CallActor } from './audit.ts';
 import type { Requirement } from './scopes.ts';
 
 /**
- * Every failure code with its HTTP status and title. The title says what was wrong and what to do. The title is public,
+ * Every failure code with its title, by HTTP status. The title says what was wrong and what to do. The title is public,
  * so it must not name a value, a table or a library.
  */
-const TABLE = {
-  invalid_request: [
-    400,
-    'The request is malformed. Compare the request with the API reference, and correct the request.',
-  ],
-  invalid_parameter: [
-    400,
-    'A parameter is missing or has a wrong value. Correct each parameter that is listed in errors[].',
-  ],
-  duplicate_parameter: [400, 'A parameter, header or JSON member appears more than once. Send each name only once.'],
-  unsupported_parameter: [
-    400,
-    'The operation does not know a parameter. Remove each parameter that is listed in errors[].',
-  ],
-  invalid_cursor: [
-    400,
-    'The cursor does not belong to this list and website. Send a next_cursor of this list unchanged.',
-  ],
-  invalid_json: [400, 'The body is not valid JSON in UTF-8. Send one JSON object without duplicate members.'],
-  body_too_large: [400, 'The body is larger than this operation accepts. Send a smaller body.'],
-  idempotency_key_required: [
-    400,
-    'The Idempotency-Key is missing. Send 1 to 128 printable ASCII characters. A retry with the same key is safe.',
-  ],
-  invalid_idempotency_key: [
-    400,
-    'The Idempotency-Key is malformed. Send a key of 1 to 128 printable ASCII characters without spaces.',
-  ],
-  if_match_required: [
-    400,
-    'The revision in If-Match is missing. Read the resource, and send its current revision in If-Match.',
-  ],
-  unauthenticated: [
-    401,
-    'The bearer token is missing or not valid. Send a valid token in the header Authorization: Bearer.',
-  ],
-  token_expired: [401, 'The token or its credential has expired. Get a new token.'],
-  token_revoked: [
-    401,
-    'The token or its credential has been revoked. Ask the operator of the gateway for a new credential.',
-  ],
-  authority_changed: [401, 'The credential has changed since the token was issued. Get a new token.'],
-  wrong_resource: [401, 'The token was issued for another resource. Request a token for the resource that you call.'],
-  origin_not_allowed: [
-    403,
-    'The Origin or Host header is not accepted. Use the address of the gateway and an allowed origin.',
-  ],
-  not_found: [
-    404,
-    'The resource does not exist or is outside the credential’s authority. Check the id and the website.',
-  ],
-  not_permitted: [
-    404,
-    'The credential lacks a grant that the operation requires. Ask the operator of the gateway for what access_explain names.',
-  ],
-  method_not_allowed: [405, 'This path does not support the HTTP method. Use a method listed in the Allow header.'],
-  not_acceptable: [
-    406,
-    'The Accept header lists no type that this operation returns. Add a media type of the operation.',
-  ],
-  idempotency_conflict: [
-    409,
-    'An earlier request used this key with other input or authority. Use a new key for a new write.',
-  ],
-  operation_in_progress: [
-    409,
-    'An earlier request with this key is still running. Wait, then send the same request with the same key.',
-  ],
-  operation_conflict: [
-    409,
-    'The current state of the data does not allow the write. Read the data again, then decide what to do.',
-  ],
-  outcome_unknown: [
-    409,
-    'The result of the write is unknown or no longer stored. Check the data. Never repeat the write under a new key.',
-  ],
-  approval_rejected: [409, 'A person has rejected the write. Ask before you send another one.'],
-  approval_lapsed: [409, 'Nobody approved the write while it could be approved. Ask, then use a new key.'],
-  approval_required: [409, 'A person must approve the write first. Call the tool over REST or MCP.'],
-  version_conflict: [
-    409,
-    'The file does not have the requested version. Read the metadata of the file, then download the file again.',
-  ],
-  revision_changed: [409, 'The resource has a new revision. Read the resource again, then use the new revision.'],
-  concurrent_mutation: [
-    409,
-    'Another change of the same resource was in progress. Read the resource again, then repeat your change.',
-  ],
-  inventory_limit: [409, 'The limit on resources of this kind is reached. Delete a resource that you no longer need.'],
-  replay_expired: [
-    409,
-    'The events after this cursor are no longer stored. Read the data again, then replace the subscription.',
-  ],
-  precondition_failed: [
-    412,
-    'The file does not have the version in If-Match. Read the metadata of the file, then send its version.',
-  ],
-  unsupported_media_type: [
-    415,
-    'The media type or encoding of the body is not accepted. Send an accepted type and encoding.',
-  ],
-  range_not_satisfiable: [
-    416,
-    'The range is outside the file or longer than 65,536 bytes. Send one shorter range inside the file.',
-  ],
-  organization_moved: [421, 'The organization has moved. Send the request to base_url.'],
-  capability_unavailable: [422, 'App installations cannot use this capability. Continue without the capability.'],
-  adapter_not_available: [
-    422,
-    'Applications cannot run AI features of this type. Choose a feature of the type language_detection.',
-  ],
-  human_consent_unsupported: [
-    422,
-    'A token from a person’s consent cannot call this operation. Use an installation token.',
-  ],
-  upgrade_required: [426, 'This address accepts WebSocket connections only. Connect with version 13 of the protocol.'],
-  quota_exceeded: [429, 'The quota of the app is used up. Retry after the number of seconds in Retry-After.'],
-  answers_unread: [429, 'Too many bytes of earlier answers are unread. Read those answers, then call again.'],
-  task_limit: [429, 'The installation has reached its limit of unexpired tasks. Wait until a task expires.'],
-  approval_limit: [429, 'Too many writes wait for an approval. Wait until a person has decided.'],
-  stream_limit: [429, 'Too many streams are open. Close one, or retry after the number of seconds in Retry-After.'],
-  internal: [
-    500,
-    'The gateway failed to answer, and logged the failure. If the failure repeats, report the request id.',
-  ],
-  service_unavailable: [
-    503,
-    'The service cannot answer now. Retry after the number of seconds in Retry-After. Retry a write with the same key.',
-  ],
-  enrollment_unavailable: [
-    503,
-    'The credential has no enabled author on this website. Ask the operator of the gateway to map an author.',
-  ],
-  native_unavailable: [503, 'The native service cannot answer now. Retry later with the same key and input.'],
-  event_family_paused: [503, 'Delivery of an event family is paused. Keep the cursor and retry later.'],
-  subscription_corrupt: [503, 'The stored subscription cannot be read. Create a new subscription.'],
-  journal_unavailable: [503, 'The event journal cannot be read now. Retry later with the same cursor.'],
-  authority_unavailable: [
-    503,
-    'The gateway cannot check the token now. Retry after the number of seconds in Retry-After.',
-  ],
-} as const satisfies Record<string, readonly [status: number, title: string]>;
+const TITLES = {
+  400: {
+    invalid_request: 'The request is malformed. Compare the request with the API reference, and correct the request.',
+    invalid_parameter:
+      'A parameter is missing or has a wrong value. Correct each parameter that is listed in errors[].',
+    duplicate_parameter: 'A parameter, header or JSON member appears more than once. Send each name only once.',
+    unsupported_parameter: 'The operation does not know a parameter. Remove each parameter that is listed in errors[].',
+    invalid_cursor: 'The cursor does not belong to this list and website. Send a next_cursor of this list unchanged.',
+    invalid_json: 'The body is not valid JSON in UTF-8. Send one JSON object without duplicate members.',
+    body_too_large: 'The body is larger than this operation accepts. Send a smaller body.',
+    idempotency_key_required:
+      'The Idempotency-Key is missing. Send 1 to 128 printable ASCII characters. A retry with the same key is safe.',
+    invalid_idempotency_key:
+      'The Idempotency-Key is malformed. Send a key of 1 to 128 printable ASCII characters without spaces.',
+    if_match_required:
+      'The revision in If-Match is missing. Read the resource, and send its current revision in If-Match.',
+  },
+  401: {
+    unauthenticated:
+      'The bearer token is missing or not valid. Send a valid token in the header Authorization: Bearer.',
+    token_expired: 'The token or its credential has expired. Get a new token.',
+    token_revoked:
+      'The token or its credential has been revoked. Ask the operator of the gateway for a new credential.',
+    authority_changed: 'The credential has changed since the token was issued. Get a new token.',
+    wrong_resource: 'The token was issued for another resource. Request a token for the resource that you call.',
+  },
+  403: {
+    origin_not_allowed:
+      'The Origin or Host header is not accepted. Use the address of the gateway and an allowed origin.',
+  },
+  404: {
+    not_found: 'The resource does not exist or is outside the credential’s authority. Check the id and the website.',
+    not_permitted:
+      'The credential lacks a grant that the operation requires. Ask the operator of the gateway for what access_explain names.',
+  },
+  405: {
+    method_not_allowed: 'This path does not support the HTTP method. Use a method listed in the Allow header.',
+  },
+  406: {
+    not_acceptable: 'The Accept header lists no type that this operation returns. Add a media type of the operation.',
+  },
+  409: {
+    idempotency_conflict:
+      'An earlier request used this key with other input or authority. Use a new key for a new write.',
+    operation_in_progress:
+      'An earlier request with this key is still running. Wait, then send the same request with the same key.',
+    operation_conflict:
+      'The current state of the data does not allow the write. Read the data again, then decide what to do.',
+    outcome_unknown:
+      'The result of the write is unknown or no longer stored. Check the data. Never repeat the write under a new key.',
+    approval_rejected: 'A person has rejected the write. Ask before you send another one.',
+    approval_lapsed: 'Nobody approved the write while it could be approved. Ask, then use a new key.',
+    approval_required: 'A person must approve the write first. Call the tool over REST or MCP.',
+    version_conflict:
+      'The file does not have the requested version. Read the metadata of the file, then download the file again.',
+    revision_changed: 'The resource has a new revision. Read the resource again, then use the new revision.',
+    concurrent_mutation:
+      'Another change of the same resource was in progress. Read the resource again, then repeat your change.',
+    inventory_limit: 'The limit on resources of this kind is reached. Delete a resource that you no longer need.',
+    replay_expired:
+      'The events after this cursor are no longer stored. Read the data again, then replace the subscription.',
+  },
+  412: {
+    precondition_failed:
+      'The file does not have the version in If-Match. Read the metadata of the file, then send its version.',
+  },
+  415: {
+    unsupported_media_type:
+      'The media type or encoding of the body is not accepted. Send an accepted type and encoding.',
+  },
+  416: {
+    range_not_satisfiable:
+      'The range is outside the file or longer than 65,536 bytes. Send one shorter range inside the file.',
+  },
+  421: {
+    organization_moved: 'The organization has moved. Send the request to base_url.',
+  },
+  422: {
+    capability_unavailable: 'App installations cannot use this capability. Continue without the capability.',
+    adapter_not_available:
+      'Applications cannot run AI features of this type. Choose a feature of the type language_detection.',
+    human_consent_unsupported: 'A token from a person’s consent cannot call this operation. Use an installation token.',
+  },
+  426: {
+    upgrade_required: 'This address accepts WebSocket connections only. Connect with version 13 of the protocol.',
+  },
+  429: {
+    quota_exceeded: 'The quota of the app is used up. Retry after the number of seconds in Retry-After.',
+    answers_unread: 'Too many bytes of earlier answers are unread. Read those answers, then call again.',
+    task_limit: 'The installation has reached its limit of unexpired tasks. Wait until a task expires.',
+    approval_limit: 'Too many writes wait for an approval. Wait until a person has decided.',
+    stream_limit: 'Too many streams are open. Close one, or retry after the number of seconds in Retry-After.',
+  },
+  500: {
+    internal: 'The gateway failed to answer, and logged the failure. If the failure repeats, report the request id.',
+  },
+  503: {
+    service_unavailable:
+      'The service cannot answer now. Retry after the number of seconds in Retry-After. Retry a write with the same key.',
+    enrollment_unavailable:
+      'The credential has no enabled author on this website. Ask the operator of the gateway to map an author.',
+    native_unavailable: 'The native service cannot answer now. Retry later with the same key and input.',
+    event_family_paused: 'Delivery of an event family is paused. Keep the cursor and retry later.',
+    subscription_corrupt: 'The stored subscription cannot be read. Create a new subscription.',
+    journal_unavailable: 'The event journal cannot be read now. Retry later with the same cursor.',
+    authority_unavailable: 'The gateway cannot check the token now. Retry after the number of seconds in Retry-After.',
+  },
+} as const satisfies Record<number, Readonly<Record<string, string>>>;
 
-export type FailureCode = keyof typeof TABLE;
+type Titles = typeof TITLES;
+export type FailureCode = { [Status in keyof Titles]: keyof Titles[Status] }[keyof Titles];
+
+// The cast is sound, because the entries are those of TITLES.
+const TABLE = Object.fromEntries(
+  Object.entries(TITLES).flatMap(([status, titles]) =>
+    Object.entries(titles).map(([code, title]) => [code, { status: Number(status), title }]),
+  ),
+) as Readonly<Record<FailureCode, { readonly status: number; readonly title: string }>>;
 export const FAILURE_CODES = Object.keys(TABLE) as FailureCode[]; // Object.keys returns string[]
 
-export const statusOf = (code: FailureCode): number => TABLE[code][0];
-export const titleOf = (code: FailureCode): string => TABLE[code][1];
+export const statusOf = (code: FailureCode): number => TABLE[code].status;
+export const titleOf = (code: FailureCode): string => TABLE[code].title;
 
 export interface ParameterError {
   /** The wrong query parameter, path parameter, header or tool argument. A wrong body member has `pointer` instead. */
@@ -198,13 +172,13 @@ export class Failure extends Error {
     readonly code: FailureCode,
     details: FailureDetails = {},
   ) {
-    super(TABLE[code][1], { cause: details.cause });
+    super(titleOf(code), { cause: details.cause });
     const retryAfter = RETRY_AFTER[code];
     this.details = retryAfter === undefined ? details : { retryAfter, ...details };
   }
 
   get status(): number {
-    return TABLE[this.code][0];
+    return statusOf(this.code);
   }
 }
 
@@ -212,9 +186,17 @@ export class Failure extends Error {
 export const refusesCredential = ({ code, status }: Pick<Failure, 'code' | 'status'>): boolean =>
   status === 401 || code === 'organization_moved';
 
+/** The failure for one wrong parameter. `why` says what is wrong with it, if `code` does not. */
+export const wrongParameter = (
+  code: FailureCode,
+  parameter: string,
+  expected: string,
+  why: ParameterError['code'] = code,
+): Failure => new Failure(code, { errors: [{ parameter, code: why, expected }] });
+
 export const NEXT_CURSOR = 'the next_cursor of the previous page, unchanged';
 
 export const AFTER_EXPECTED = 'the cursor of the subscription, or the last next_cursor, unchanged';
 
 export const invalidCursor = (parameter = 'cursor', expected = NEXT_CURSOR): Failure =>
-  new Failure('invalid_cursor', { errors: [{ parameter, code: 'invalid_cursor', expected }] });
+  wrongParameter('invalid_cursor', parameter, expected);

@@ -31,12 +31,15 @@ const nouns = z.registry<{ readonly noun: string }>();
 const kinds = new Map<string, IdKind>();
 export const MAX_BIGINT = '9223372036854775807';
 
+/** The numbers of an id, after its prefix. */
+const NUMBERS = '_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}';
+
 /**
  * `shown` is the number in the ids of examples. The guides use the same numbers, and the demo has records with these
  * numbers.
  */
 export function defineId(noun: string, prefix: string, shown = 3, maximum = 64): IdKind {
-  const pattern = new RegExp(`^${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`);
+  const pattern = new RegExp(`^${prefix}${NUMBERS}$`);
   const schema = named(
     typeName(`${noun} id`),
     example(
@@ -66,7 +69,7 @@ export function orNone({ noun, prefix }: IdKind): z.ZodString {
     z
       .string()
       .max(64)
-      .regex(new RegExp(`^(?:${NONE}|${prefix}_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18})$`)),
+      .regex(new RegExp(`^(?:${NONE}|${prefix}${NUMBERS})$`)),
     `an id such as ${prefix}_1_1_42, or ${NONE}`,
   );
   nouns.add(schema, { noun });
@@ -88,6 +91,13 @@ export const fitsBigint = (digits: string): boolean =>
   digits.length < MAX_BIGINT.length || (digits.length === MAX_BIGINT.length && digits <= MAX_BIGINT);
 
 export const websiteKey = (tenant: string, site: string): WebsiteKey => ({ id: `web_${tenant}_${site}`, tenant, site });
+
+/** The schema of an id with random digits, such as that of an app. */
+export const hexId = (prefix: string, noun: string): z.ZodString =>
+  z
+    .string()
+    .regex(new RegExp(`^${prefix}_[a-f0-9]{32}$`))
+    .describe(`Id of the ${noun}.`);
 
 export const WebsiteId = named(
   'WebsiteId',
@@ -144,11 +154,7 @@ export const RecordId: IdKind = {
         z
           .string()
           .max(100)
-          .regex(
-            new RegExp(
-              `^(?:${RECORDS.map(({ prefix }) => prefix).join('|')})_[0-9]{1,20}_[1-9][0-9]{0,18}_[1-9][0-9]{0,18}$`,
-            ),
-          ),
+          .regex(new RegExp(`^(?:${RECORDS.map(({ prefix }) => prefix).join('|')})${NUMBERS}$`)),
         'an id such as cnv_1_1_42, ctc_1_1_42 or vis_1_1_42',
       ).describe('Id of a conversation (cnv_…), a contact (ctc_…) or a visitor (vis_…).'),
     ),

@@ -9,3 +9,7 @@ export function jsonOf(text: string): unknown {
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The named members of an object, in this order. */
+export const pick = <T, K extends keyof T>(from: T, ...names: readonly K[]): Pick<T, K> =>
+  Object.fromEntries(names.map((name) => [name, from[name]])) as Pick<T, K>; // the cast is sound: each name has its member

@@ -15,11 +15,7 @@ export interface PromptDeclaration<S extends ArgumentShape> {
   render(values: z.output<z.ZodObject<S>>): string;
 }
 
-export interface Prompt {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tools: readonly string[];
+export interface Prompt extends Pick<PromptDeclaration<ArgumentShape>, 'name' | 'title' | 'description' | 'tools'> {
   readonly arguments: readonly { readonly name: string; readonly description: string; readonly required: boolean }[];
   readonly input: z.ZodObject;
   lacking(values: Readonly<Record<string, unknown>>): readonly string[];

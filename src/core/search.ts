@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Demand } from './authority.ts';
 import { example } from './example.ts';
-import { Failure } from './failures.ts';
+import { wrongParameter } from './failures.ts';
 import { both, MSG, needs, PII } from './scopes.ts';
 
 /** The kinds of text that a search covers. Hits of the same time have this order. */
@@ -24,7 +24,7 @@ export const SAID_NEEDS = {
 export function askedKinds({ kinds, author }: { kinds?: string | undefined; author?: string | undefined }): Said[] {
   const expected = 'messages, or absent, because only messages have an author';
   if (author !== undefined && (kinds ?? 'messages') !== 'messages')
-    throw new Failure('invalid_parameter', { errors: [{ parameter: 'kinds', code: 'invalid_parameter', expected }] });
+    throw wrongParameter('invalid_parameter', 'kinds', expected);
   return author !== undefined ? ['messages'] : SAID.filter((kind) => kinds?.split(',').includes(kind) ?? true);
 }
 

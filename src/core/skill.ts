@@ -26,12 +26,7 @@ export interface SkillDeclaration<S extends Shape> {
   run(context: SkillContext<z.output<z.ZodObject<S>>>): Promise<unknown>;
 }
 
-export interface Skill {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly tags: readonly string[];
-  readonly tools: readonly string[];
+export interface Skill extends Pick<SkillDeclaration<Shape>, 'name' | 'title' | 'description' | 'tags' | 'tools'> {
   readonly input: z.ZodObject;
   readonly examples: readonly SkillInput[];
   check?(input: SkillInput): void;

@@ -142,20 +142,16 @@ export interface WriteDeclaration<P extends Shape, Q extends Shape, D extends Sh
   handle(context: WriteContext<ToolInput<P> & ToolInput<Q> & ToolInput<D>, W>): Promise<B>;
 }
 
+/** The members of a declaration that a tool has in another form. */
+type Recast = 'scopes' | 'dataAccess' | 'consent' | 'asksAbout' | 'policy' | 'mcp' | 'origin' | 'costWith' | 'input';
+
 /** A declaration as the gateway uses it, with values that are computed once. */
-export interface Tool {
-  readonly name: string;
-  readonly aliases: readonly string[];
-  readonly title: string;
-  readonly summary: string;
+export interface Tool extends Required<Omit<Declaration<Shape, Shape>, Recast>> {
   readonly method: string;
   readonly path: string;
   readonly effect: 'read' | 'write';
   readonly performs: Write | undefined;
-  readonly tag: Tag;
-  readonly toolsets: readonly Toolset[];
   readonly required: Requirement;
-  readonly restrictions: 'refused' | 'applied' | 'none';
   readonly consent: 'refused' | 'none';
   readonly asksAbout: string | undefined;
   /** True if the operation exists only for credentials whose policy names it. */
@@ -163,9 +159,6 @@ export interface Tool {
   readonly mcp: boolean;
   readonly origin: boolean;
   readonly author: boolean;
-  readonly when: readonly Condition[];
-  readonly parts: Readonly<Record<string, Demand>>;
-  readonly cost: number;
   readonly costWith: Price | undefined;
   readonly parameters: readonly Parameter[];
   readonly idempotency: 'required' | 'optional' | 'none';
@@ -176,7 +169,6 @@ export interface Tool {
   readonly body: boolean;
   readonly input: z.ZodObject;
   readonly output: z.ZodType;
-  readonly errors: readonly FailureCode[];
   /** JSON pointers to output texts that people outside the service write. `*` stands for any array index. */
   readonly untrusted: readonly string[];
   readonly paged: PageRule | undefined;

@@ -13,10 +13,8 @@ import { type TextWriter, writtenBy } from './texts.ts';
  */
 export interface Field {
   readonly schema: z.ZodType;
-  /** Without `needs`, every reader of the view sees the field. */
+  /** A reader without these grants gets no member. Without `needs`, every reader of the view sees the field. */
   readonly needs?: Requirement;
-  /** What a reader without `needs` gets: no member (`omit`), or null. */
-  readonly denied: 'omit' | 'null';
   readonly select: readonly Expression[];
   build(values: readonly unknown[], row: RowContext): unknown;
 }
@@ -87,26 +85,23 @@ export const needsOf = (schema: object): Requirement | undefined => grants.get(s
 export function defineView<Name extends string, Parent extends string = never>(
   declaration: ViewDeclaration<Name, Parent>,
 ): View<Name, Parent> {
-  const shape: Record<string, z.ZodType> = {};
-  for (const [name, field] of Object.entries(declaration.fields)) {
-    const { schema, needs, denied } = field;
-    if (!needs) shape[name] = schema;
-    else {
-      const withheld =
-        denied === 'omit'
-          ? described(schema.optional(), schema, ' Absent if this data is not granted.')
-          : described(schema.nullable(), schema, ' Null if this data is not granted.');
-      grants.set(withheld, needs);
-      shape[name] = withheld;
-    }
-  }
+  const members = Object.entries(declaration.fields);
+  const shape = Object.fromEntries(
+    members.map(([name, { schema, needs }]) => [name, needs ? withheld(schema, needs) : schema]),
+  );
   // The cast is sound, because a strict object with exactly the declared members is a Projection of this view.
   const schema = named(declaration.name, z.strictObject(shape)) as unknown as View<Name>['schema'];
   return { ...declaration, schema };
 }
 
-const described = (schema: z.ZodType, from: z.ZodType, denied: string): z.ZodType =>
-  from.description === undefined ? schema : schema.describe(`${from.description}${denied}`);
+function withheld(schema: z.ZodType, needs: Requirement): z.ZodType {
+  const { description } = schema;
+  const optional = schema.optional();
+  const told =
+    description === undefined ? optional : optional.describe(`${description} Absent if this data is not granted.`);
+  grants.set(told, needs);
+  return told;
+}
 
 /** The fields of `view` that a caller with `grants` may see, by name. */
 export const seen = (view: ViewDeclaration<string>, grants: Grants): [string, Field][] =>
@@ -116,20 +111,18 @@ interface Options {
   readonly needs?: Requirement;
   /** The value that documents show. */
   readonly example?: unknown;
-  readonly denied?: 'omit' | 'null';
 }
 
 function field(
   schema: z.ZodType,
   select: readonly (string | Expression)[],
   build: Field['build'],
-  { needs, denied = 'omit', ...shown }: Options = {},
+  { needs, ...shown }: Options = {},
 ): Field {
   return {
     schema: 'example' in shown ? example(shown.example, schema) : schema,
     select: select.map((s) => (typeof s === 'string' ? raw(s) : s)),
     build,
-    denied,
     ...(needs ? { needs } : {}),
   };
 }

@@ -17,6 +17,14 @@ export function parseInput(call: Call): Record<string, unknown> {
 
 const NO_WEBSITE: WebsiteKey = { id: '', tenant: '0', site: '0' };
 
+/** The native numbers of websites. Throws `not_found` for a website that is not granted. */
+export const sitesOf = ({ websites }: Authority, ids: readonly string[]): string[] =>
+  ids.map((id) => {
+    const website = websites.get(id);
+    if (!website) throw new Failure('not_found', { outside: true });
+    return website.site;
+  });
+
 /**
  * The website of a call, from `website_id` or the id of a record. All ids of the input must belong to it, and the
  * credential must be granted it. Otherwise the call fails with `not_found` before any query.

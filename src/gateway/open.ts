@@ -1,11 +1,9 @@
 import { openAuthorities } from '../auth/authority.ts';
-import type { Books } from '../core/audit.ts';
-import type { Tool } from '../core/tool.ts';
 import type { RemoteWriter } from '../core/writes.ts';
 import type { CursorKeys } from '../events/cursors.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
 import type { Store } from '../store/open/open.ts';
-import { Corridor } from './call.ts';
+import { Corridor, type CorridorOptions } from './call.ts';
 import { openGuides } from './guides.ts';
 import { type Declarations, loadDeclarations } from './load.ts';
 import { Quota } from './quota.ts';
@@ -14,16 +12,12 @@ import { isGranted } from './skills.ts';
 import { Subscriptions } from './subscriptions.ts';
 import { Ledger } from './writes.ts';
 
-export interface GatewayOptions {
+export interface GatewayOptions extends Pick<CorridorOptions, 'checkEvery' | 'books' | 'onDefect'> {
   /** Without `writers`, at most two writes run at the same time, on `db`. */
   readonly store: Pick<Store, 'db' | 'slow'> & Partial<Pick<Store, 'writers' | 'replica'>>;
   readonly keys: CursorKeys;
   /** Public base URL, for URLs in answers. The default is that of a development checkout. */
   readonly baseUrl?: string;
-  readonly checkEvery: number;
-  /** Makes audit records. Without it, calls leave none. */
-  readonly books?: Books | undefined;
-  readonly onDefect: (tool: Tool, error: unknown) => void;
   /** A writer that changes conversations and visitors in another system. Without it, all writes go to `store`. */
   readonly remote?: RemoteWriter;
   /** Default: all declarations of the program. */
@@ -34,11 +28,9 @@ export async function openGateway({
   store,
   keys,
   baseUrl = 'http://127.0.0.1:8420',
-  checkEvery,
-  onDefect,
   remote,
   declarations,
-  books,
+  ...how
 }: GatewayOptions): Promise<Corridor> {
   const { registry, skills } = declarations ?? (await loadDeclarations());
   const secret = openLedgerKey(store.db);
@@ -54,8 +46,6 @@ export async function openGateway({
     subscriptions: new Subscriptions(store.writers?.at(-1) ?? store.db, keys, secret),
     realtime: new RealtimeSessions(baseUrl),
     baseUrl,
-    checkEvery,
-    onDefect,
-    books,
+    ...how,
   });
 }

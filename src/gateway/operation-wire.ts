@@ -98,41 +98,36 @@ const EVERY: FailureGroup = {
     'not_acceptable',
   ],
 };
-const INPUT: FailureGroup = { name: 'input', codes: ['invalid_parameter', 'not_found'] };
-const CURSOR: FailureGroup = { name: 'cursor', codes: ['invalid_cursor'] };
-const BYTES: FailureGroup = { name: 'bytes', codes: ['precondition_failed', 'range_not_satisfiable'] };
-const BODY: FailureGroup = { name: 'body', codes: ['invalid_json', 'body_too_large', 'unsupported_media_type'] };
-const KEY: FailureGroup = {
-  name: 'key',
-  codes: ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'],
-};
-const NEEDS_KEY: FailureGroup = { name: 'required', codes: ['idempotency_key_required', 'operation_in_progress'] };
-/** Of the writes that a credential can be made to wait with. */
-export const APPROVAL: FailureGroup = {
-  name: 'approval',
-  codes: ['approval_lapsed', 'approval_limit', 'approval_rejected'],
-};
-const REVISION: FailureGroup = {
-  name: 'revision',
-  codes: ['if_match_required', 'revision_changed', 'concurrent_mutation'],
-};
+/** The codes of operations with one property. */
+export const GROUPS = {
+  input: ['invalid_parameter', 'not_found'],
+  cursor: ['invalid_cursor'],
+  bytes: ['precondition_failed', 'range_not_satisfiable'],
+  body: ['invalid_json', 'body_too_large', 'unsupported_media_type'],
+  key: ['invalid_idempotency_key', 'idempotency_conflict', 'outcome_unknown'],
+  required: ['idempotency_key_required', 'operation_in_progress'],
+  /** Of the writes that a credential can be made to wait with. */
+  approval: ['approval_lapsed', 'approval_limit', 'approval_rejected'],
+  revision: ['if_match_required', 'revision_changed', 'concurrent_mutation'],
+} as const satisfies Readonly<Record<string, readonly FailureCode[]>>;
 
 /** Every failure code that an operation can answer, in groups. A code can be in two groups. */
 export function failureGroups(tool: Tool): FailureGroup[] {
-  const groups: readonly (readonly [FailureGroup, boolean])[] = [
-    [INPUT, tool.parameters.length > 0],
-    [CURSOR, tool.parameters.some(({ name }) => name === 'cursor')],
-    [BYTES, tool.bytes !== undefined],
-    [BODY, tool.body],
-    [KEY, tool.idempotency !== 'none'],
-    [NEEDS_KEY, tool.idempotency === 'required'],
-    [APPROVAL, tool.performs !== undefined],
-    [REVISION, tool.ifMatch],
-  ];
+  const has: Readonly<Record<keyof typeof GROUPS, boolean>> = {
+    input: tool.parameters.length > 0,
+    cursor: tool.parameters.some(({ name }) => name === 'cursor'),
+    bytes: tool.bytes !== undefined,
+    body: tool.body,
+    key: tool.idempotency !== 'none',
+    required: tool.idempotency === 'required',
+    approval: tool.performs !== undefined,
+    revision: tool.ifMatch,
+  };
+  const names = (Object.keys(GROUPS) as (keyof typeof GROUPS)[]).filter((name) => has[name]); // Object.keys returns string[]
   return [
     EVERY,
     ...[...tool.errors].sort().map((code) => ({ name: code, codes: [code] })),
-    ...groups.flatMap(([group, has]) => (has ? [group] : [])),
+    ...names.map((name) => ({ name, codes: GROUPS[name] })),
   ];
 }
 

@@ -1,5 +1,4 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { Failure } from '../core/failures.ts';
 import {
   HEARTBEAT,
   MAX_ATTACHED,
@@ -8,6 +7,7 @@ import {
   type RealtimeWrites,
 } from '../core/realtime-session.ts';
 import { closeSession, createSession, createTicket } from '../store/events/realtime-sessions.ts';
+import { sitesOf } from './call-input.ts';
 import type { WriteCall } from './writes.ts';
 
 export class RealtimeSessions {
@@ -25,12 +25,8 @@ export class RealtimeSessions {
     });
     return {
       createSession: async (websites) => {
-        const { websites: granted } = caller.authority;
-        const sites = (websites ?? [...granted.keys()]).map((id) => {
-          const website = granted.get(id);
-          if (!website) throw new Failure('not_found', { outside: true });
-          return website.site;
-        });
+        const { authority } = caller;
+        const sites = sitesOf(authority, websites ?? [...authority.websites.keys()]);
         const id = `rts_${randomBytes(16).toString('hex')}`;
         const { ticket, digest } = newTicket();
         const done = await caller.take(

@@ -6,6 +6,8 @@ import { holds, type Requirement } from '../core/scopes.ts';
 import type { OperationSummary, Tool } from '../core/tool.ts';
 
 export class Registry {
+  /** Every operation, sorted by name. */
+  readonly all: readonly Tool[];
   /** Every operation that the public documents describe: all but those by policy. */
   readonly operations: readonly Tool[];
   /** The operations that exist only for credentials whose policy names them. */
@@ -15,9 +17,9 @@ export class Registry {
   readonly #byName: ReadonlyMap<string, Tool>;
 
   constructor(operations: readonly Tool[]) {
-    const all = [...operations].sort((a, b) => (a.name < b.name ? -1 : 1));
-    this.operations = all.filter((one) => !one.byPolicy);
-    this.byPolicy = all.filter((one) => one.byPolicy);
+    this.all = [...operations].sort((a, b) => (a.name < b.name ? -1 : 1));
+    this.operations = this.all.filter((one) => !one.byPolicy);
+    this.byPolicy = this.all.filter((one) => one.byPolicy);
     this.tools = this.operations.filter((one) => one.mcp);
     const named = [...this.tools, ...this.byPolicy].flatMap((tool) =>
       [tool.name, ...tool.aliases].map((name) => [name, tool] as const),
@@ -30,11 +32,6 @@ export class Registry {
   /** The tool with this name or alias. */
   get(name: string): Tool | undefined {
     return this.#byName.get(name);
-  }
-
-  /** Every operation, sorted by name. */
-  get all(): Tool[] {
-    return [...this.operations, ...this.byPolicy].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** The operations that exist for a credential, sorted by name. */

@@ -22,6 +22,7 @@ import {
   storedSubscription,
   writeSubscription,
 } from '../store/events/subscriptions.ts';
+import { sitesOf } from './call-input.ts';
 import { type OperationState, resultOf } from './outcomes.ts';
 import { noteInserted, operationOf, type WriteCall } from './writes.ts';
 
@@ -108,18 +109,11 @@ export class Subscriptions {
   }
 }
 
-/** The definition with native website numbers. Throws `not_found` for a website that is not granted. */
-function storedForm(
-  authority: Authority,
-  { website_ids, event_types, start }: SubscriptionDefinition,
-): StoredDefinition {
-  const sites = website_ids.map((id) => {
-    const website = authority.websites.get(id);
-    if (!website) throw new Failure('not_found', { outside: true });
-    return website.site;
-  });
-  return { sites, event_types, start };
-}
+const storedForm = (authority: Authority, definition: SubscriptionDefinition): StoredDefinition => ({
+  sites: sitesOf(authority, definition.website_ids),
+  event_types: definition.event_types,
+  start: definition.start,
+});
 
 function subscriptionOf(authority: Authority, row: StoredSubscription): Subscription {
   const ids = new Map([...authority.websites.values()].map(({ id, site }) => [site, id]));

@@ -2,16 +2,11 @@ import { z } from 'zod';
 import { accepts } from '../core/accepted-values.ts';
 import { AUDIT_SURFACES, type AuditRecordDocument } from '../core/audit-records.ts';
 import { example } from '../core/example.ts';
-import { OperationId, WebsiteId } from '../core/ids.ts';
+import { hexId, OperationId, WebsiteId } from '../core/ids.ts';
 import { named } from '../core/json-schema.ts';
 import { ServiceText } from '../core/texts.ts';
 import { Time } from '../core/view.ts';
 
-const idOf = (prefix: string, what: string) =>
-  z
-    .string()
-    .regex(new RegExp(`^${prefix}_[a-f0-9]{32}$`))
-    .describe(`Id of the ${what}.`);
 /** What a client told about itself: a client of this credential, so no outsider. */
 const told = (what: string) => example('desk', ServiceText.nullable().describe(what));
 
@@ -19,13 +14,13 @@ export const AuditRecordSchema: z.ZodType<AuditRecordDocument, AuditRecordDocume
   'AuditRecord',
   z
     .strictObject({
-      audit_id: idOf('aud', 'record'),
+      audit_id: hexId('aud', 'record'),
       time: Time.describe('End of the call.'),
-      organization_id: idOf('org', 'organization'),
+      organization_id: hexId('org', 'organization'),
       website_id: WebsiteId.optional(),
-      installation_id: idOf('ins', 'installation').nullable().describe('Id of the installation.'),
-      credential_id: idOf('crd', 'credential').nullable().describe('Id of the credential.'),
-      person_id: idOf('prs', 'person who gave the consent').optional(),
+      installation_id: hexId('ins', 'installation').nullable().describe('Id of the installation.'),
+      credential_id: hexId('crd', 'credential').nullable().describe('Id of the credential.'),
+      person_id: hexId('prs', 'person who gave the consent').optional(),
       client: z
         .strictObject({ name: told('Name.'), version: told('Version.') })
         .optional()

@@ -74,20 +74,9 @@ export const BY_CONTACT: Requirement = { scopes: ['contact_read', 'contact_read_
 export const BY_OPERATOR: Requirement = both(DIRECTORY, PII);
 
 /** A conversation must match all filters. The ids are public ids. */
-export interface ConversationFilters {
-  readonly contact_id?: string | undefined;
-  /** commaList(STATUSES), separated by commas. */
-  readonly status?: string | undefined;
-  readonly platform?: string | undefined;
-  readonly channel_id?: string | undefined;
-  readonly team_id?: string | undefined;
-  readonly subsite_id?: string | undefined;
-  readonly operator_id?: string | undefined;
-  readonly created_from?: string | undefined;
-  readonly created_to?: string | undefined;
-  readonly updated_since?: string | undefined;
-  readonly disposition?: string | undefined;
-}
+export type ConversationFilters = Readonly<
+  Partial<Record<keyof typeof conversationFilters | 'disposition', string | undefined>>
+>;
 
 /** SQL condition: the subject contains the text, in any letter case. No index supports it. */
 export const bySubject = (part: string): Fragment => sql`c.subject ILIKE ${`%${likeLiteral(part)}%`}`;

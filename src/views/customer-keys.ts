@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { example } from '../core/example.ts';
-import { Failure } from '../core/failures.ts';
+import { type Failure, wrongParameter } from '../core/failures.ts';
 
 /** The parameters by which a customer is found. */
 export const CustomerKeys = {
@@ -29,7 +29,7 @@ export type CustomerKey = keyof typeof CustomerKeys;
 const KEYS = Object.keys(CustomerKeys) as readonly CustomerKey[]; // Object.keys returns string[]
 
 export const refusedKey = (parameter: CustomerKey, expected: string): Failure =>
-  new Failure('invalid_parameter', { errors: [{ parameter, code: 'invalid_parameter', expected }] });
+  wrongParameter('invalid_parameter', parameter, expected);
 
 /** Throws `invalid_parameter` without a key, and for an external id beside another key. */
 export function checkCustomerKeys(input: Partial<Record<CustomerKey, string | undefined>>): void {

@@ -13,6 +13,13 @@ const SUBJECT = both(HISTORY, MSG, PII);
 const text = (max: number) => writtenBy('outsiders', z.string().max(max)).nullable();
 const ungranted = 'Absent if the credential lacks conversation_read.';
 
+const others = (same: string, absent: string) =>
+  z
+    .int()
+    .min(0)
+    .nullable()
+    .describe(`Other people on the granted websites with the same ${same}, at most 100. ${absent}`);
+
 const LastConversation = named(
   'LastConversation',
   z.strictObject({
@@ -66,26 +73,8 @@ export const CustomerSchema = named(
       .max(5)
       .optional()
       .describe(`The newest five of these conversations, the newest first. ${ungranted}`),
-    same_number: example(
-      0,
-      z
-        .int()
-        .min(0)
-        .nullable()
-        .describe(
-          'Other people on the granted websites with the same number, at most 100. Null without a readable number.',
-        ),
-    ),
-    same_name: example(
-      1,
-      z
-        .int()
-        .min(0)
-        .nullable()
-        .describe(
-          'Other people on the granted websites with the same name, at most 100. Null without a name, and while an upgraded store builds an index.',
-        ),
-    ),
+    same_number: example(0, others('number', 'Null without a readable number.')),
+    same_name: example(1, others('name', 'Null without a name, and while an upgraded store builds an index.')),
   }),
 );
 

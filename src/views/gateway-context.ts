@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { example } from '../core/example.ts';
 import { GUIDE_NAMES } from '../core/guides.ts';
-import { ChannelId, SubsiteId, TeamId, WebsiteId } from '../core/ids.ts';
+import { ChannelId, hexId, type IdKind, SubsiteId, TeamId, WebsiteId } from '../core/ids.ts';
 import { named } from '../core/json-schema.ts';
 import { ServiceText } from '../core/texts.ts';
 import { ScopeName } from './scope-name.ts';
@@ -26,19 +26,16 @@ const Limits = z.strictObject({
   tokens_per_minute: z.int().describe('Access tokens that a client gets in a minute without a consent.'),
 });
 
-const identifier = (prefix: string, noun: string) =>
-  z
-    .string()
-    .regex(new RegExp(`^${prefix}_[a-f0-9]{32}$`))
-    .describe(`Id of the ${noun}.`);
+const permitted = ({ schema }: IdKind, nouns: string) =>
+  z.array(schema).optional().describe(`Ids of the permitted ${nouns}. Absent: all ${nouns} are permitted.`);
 
 /** The identity of a credential and what it can do now. */
 export const GatewayContext = z.strictObject({
   principal: z.literal('app_installation').describe('Kind of the caller. The caller is always an app installation.'),
   environment: example('test', z.enum(['live', 'test']).describe('Environment of the credential: live or test.')),
-  organization_id: identifier('org', 'organization'),
-  app_id: identifier('app', 'app'),
-  installation_id: identifier('ins', 'installation'),
+  organization_id: hexId('org', 'organization'),
+  app_id: hexId('app', 'app'),
+  installation_id: hexId('ins', 'installation'),
   scopes: example(
     ['website_read', 'conversation_read', 'contact_read', 'contact_read_pii'],
     z.array(ScopeName).describe('Scopes that are granted to the credential.'),
@@ -51,18 +48,9 @@ export const GatewayContext = z.strictObject({
     {},
     z
       .strictObject({
-        channel_ids: z
-          .array(ChannelId.schema)
-          .optional()
-          .describe('Ids of the permitted channels. Absent: all channels are permitted.'),
-        team_ids: z
-          .array(TeamId.schema)
-          .optional()
-          .describe('Ids of the permitted teams. Absent: all teams are permitted.'),
-        subsite_ids: z
-          .array(SubsiteId.schema)
-          .optional()
-          .describe('Ids of the permitted subsites. Absent: all subsites are permitted.'),
+        channel_ids: permitted(ChannelId, 'channels'),
+        team_ids: permitted(TeamId, 'teams'),
+        subsite_ids: permitted(SubsiteId, 'subsites'),
       })
       .describe(
         'Restrictions on the conversations that the credential may see. Empty if the credential has no restrictions.',

@@ -27,11 +27,7 @@ export class RecordParts implements RecordWriter {
   readonly lists: Partial<Record<'contacts' | 'visitors' | 'conversations' | 'notes', readonly Projection[]>> = {};
   readonly #messages: RecordMessage[] = [];
   #size = 0;
-  #truncated = false;
-
-  get truncated(): boolean {
-    return this.#truncated;
-  }
+  truncated = false;
 
   /** Oldest first. */
   get messages(): readonly RecordMessage[] {
@@ -39,7 +35,7 @@ export class RecordParts implements RecordWriter {
   }
 
   cutHere(): void {
-    this.#truncated = true;
+    this.truncated = true;
   }
 
   fact(label: string, value: unknown, name?: unknown): void {

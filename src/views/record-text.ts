@@ -41,18 +41,14 @@ export class RecordText implements RecordWriter {
   /** Newest first. */
   readonly #messages: string[] = [];
   #size = bytesOf(this.#fence.notice);
-  #truncated = false;
+  truncated = false;
 
   constructor(opening: string) {
     this.#line(opening);
   }
 
-  get truncated(): boolean {
-    return this.#truncated;
-  }
-
   cutHere(): void {
-    this.#truncated = true;
+    this.truncated = true;
   }
 
   whole(): string {
@@ -67,7 +63,7 @@ export class RecordText implements RecordWriter {
   #line(words: string): void {
     const size = this.#size + bytesOf(words) + 1;
     if (size > HEAD_BYTES) {
-      this.#truncated = true;
+      this.truncated = true;
       return;
     }
     this.#lines.push(words);

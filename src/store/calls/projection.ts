@@ -2,7 +2,7 @@ import type { Authority, Rights } from '../../core/authority.ts';
 import { parseId, type WebsiteKey } from '../../core/ids.ts';
 import { RESTRICTIONS, type Restriction } from '../../core/scopes.ts';
 import { type Fragment, join, raw, sql } from '../../core/sql.ts';
-import { type Expression, type Field, type Projection, seen, type View, type ViewCaller } from '../../core/view.ts';
+import { type Expression, type Projection, seen, type View, type ViewCaller } from '../../core/view.ts';
 
 export interface Reader<Of extends Rights = Authority> {
   readonly authority: Of;
@@ -84,13 +84,6 @@ export function projectionOf<Name extends string>(
   return columns as Columns<Name>; // the cache stores these columns under the same view
 }
 
-interface Member {
-  readonly name: string;
-  readonly field: Field | undefined;
-  /** The places of its columns among those of the view. */
-  readonly from: readonly number[];
-}
-
 function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>, unlessLong: boolean): Columns<Name> {
   const places = new Map<string, number>();
   const selected: Fragment[] = [];
@@ -105,17 +98,16 @@ function columnsOf<Name extends string>(reader: Reader<Rights>, view: View<Name>
     selected.push(sql`${fragment} AS ${raw(`c${place}`)}`);
     return place;
   };
-  const visible = new Map(seen(view, reader.authority));
-  const members = Object.entries(view.fields).flatMap(([name, field]): Member[] => {
-    if (visible.has(name)) return [{ name, field, from: field.select.map(placeOf) }];
-    return field.denied === 'null' ? [{ name, field: undefined, from: [] }] : [];
+  // `from`: the places of the columns of a member among those of the view.
+  const members = seen(view, reader.authority).map(([name, field]) => {
+    return { name, field, from: field.select.map(placeOf) };
   });
   const context = { website: reader.website, grants: reader.authority };
   // What is the same in every record, with a place for each other member.
   const same = Object.fromEntries(
-    members.map(({ name, field, from }) => [name, field && from.length === 0 ? field.build([], context) : null]),
+    members.map(({ name, field, from }) => [name, from.length === 0 ? field.build([], context) : null]),
   );
-  const built = members.flatMap(({ name, field, from }) => (field && from.length > 0 ? [{ name, field, from }] : []));
+  const built = members.filter(({ from }) => from.length > 0);
   if (selected.length === 0) selected.push(sql`1 AS c0`);
   return {
     select: join(selected, ', '),

@@ -5,7 +5,7 @@ import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { CallActor, CallReport } from '../../core/audit.ts';
 import type { Authority } from '../../core/authority.ts';
-import { Failure, type FailureCode, refusesCredential, statusOf } from '../../core/failures.ts';
+import { Failure, type FailureCode, refusesCredential, statusOf, wrongParameter } from '../../core/failures.ts';
 import { BODY_BYTES } from '../../core/limits.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { idsIn } from '../../gateway/call-report.ts';
@@ -155,16 +155,8 @@ export function a2aSurface(corridor: Corridor, { baseUrl, streams, ...services }
             if (STREAMING.includes(method)) stream ??= streams.enter(authority, { bearer, from }, gone);
             const unit = Math.ceil(60 / (corridor.quotaOf(authority)?.perMinute ?? 60));
             const { origin } = source?.audited ?? {};
-            const a2aRequest: A2aRequest = {
-              bearer,
-              from,
-              caller,
-              taskId,
-              unit,
-              signal: gone.signal,
-              requestId,
-              origin,
-            };
+            const sender = { id: taskId, requestId, origin, bearer, from, caller, signal: gone.signal };
+            const a2aRequest: A2aRequest = { sender, unit };
             asked = a2aRequest;
             const rpc = { jsonrpc: '2.0' as const, id, method: read.message.method, params: given }; // a literal type
             const outcome = await era.handle(rpc, requestHandler(services, a2aRequest));
@@ -236,11 +228,8 @@ function versionOf(request: IncomingMessage, query: string): string | undefined 
   const parameters = [...new URLSearchParams(query)];
   if (query !== '' && parameters.length === 0) throw new Failure('unsupported_parameter');
   for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');
-  if (parameters.length + (sent === undefined ? 0 : 1) > 1) {
-    throw new Failure('duplicate_parameter', {
-      errors: [{ parameter: 'A2A-Version', code: 'duplicate_parameter', expected: 'the version once' }],
-    });
-  }
+  if (parameters.length + (sent === undefined ? 0 : 1) > 1)
+    throw wrongParameter('duplicate_parameter', 'A2A-Version', 'the version once');
   return sent ?? parameters[0]?.[1];
 }
 

@@ -1,4 +1,4 @@
-import { AgentCard, type SecurityRequirement } from '@a2a-js/sdk';
+import { AgentCard, type OAuthFlows, type SecurityRequirement, type SecurityScheme } from '@a2a-js/sdk';
 import { conditionName } from '../../core/conditions.ts';
 import { jsonSchema } from '../../core/json-schema.ts';
 import { both, grantsText, SCOPES, type Scope } from '../../core/scopes.ts';
@@ -18,6 +18,10 @@ const SCHEMAS = 'urn:installation-gateway:a2a:skill-input-schemas:v1';
 export function agentCard({ skills, baseUrl }: CardOptions): object {
   const token = `${baseUrl}/oauth/token`;
   const scopes = scopesOf(skills);
+  const oauth2MetadataUrl = `${baseUrl}/.well-known/oauth-authorization-server`;
+  const oauth = (description: string, flow: OAuthFlows['flow']): SecurityScheme => ({
+    scheme: { $case: 'oauth2SecurityScheme', value: { description, oauth2MetadataUrl, flows: { flow } } },
+  });
   // Convert the card here: the SDK's own handler sends an internal form that even the SDK's client cannot read.
   const card = AgentCard.toJSON({
     name: 'Installation Gateway',
@@ -61,38 +65,23 @@ export function agentCard({ skills, baseUrl }: CardOptions): object {
           },
         },
       },
-      oauth2_client_credentials: {
-        scheme: {
-          $case: 'oauth2SecurityScheme',
+      oauth2_client_credentials: oauth(
+        'OAuth client credentials, for servers. The parameter resource is the A2A URL.',
+        { $case: 'clientCredentials', value: { tokenUrl: token, refreshUrl: '', scopes } },
+      ),
+      oauth2_authorization_code: oauth(
+        'OAuth authorization code, with the consent of an owner or admin. The parameter resource is the A2A URL.',
+        {
+          $case: 'authorizationCode',
           value: {
-            description: 'OAuth client credentials, for servers. The parameter resource is the A2A URL.',
-            oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
-            flows: { flow: { $case: 'clientCredentials', value: { tokenUrl: token, refreshUrl: '', scopes } } },
+            authorizationUrl: `${baseUrl}/oauth/authorize`,
+            tokenUrl: token,
+            refreshUrl: token,
+            scopes,
+            pkceRequired: true,
           },
         },
-      },
-      oauth2_authorization_code: {
-        scheme: {
-          $case: 'oauth2SecurityScheme',
-          value: {
-            description:
-              'OAuth authorization code, with the consent of an owner or admin. The parameter resource is the A2A URL.',
-            oauth2MetadataUrl: `${baseUrl}/.well-known/oauth-authorization-server`,
-            flows: {
-              flow: {
-                $case: 'authorizationCode',
-                value: {
-                  authorizationUrl: `${baseUrl}/oauth/authorize`,
-                  tokenUrl: token,
-                  refreshUrl: token,
-                  scopes,
-                  pkceRequired: true,
-                },
-              },
-            },
-          },
-        },
-      },
+      ),
     },
     securityRequirements: least(skills.all.flatMap(waysOf)).flatMap(requirements),
     defaultInputModes: [...MODES],

@@ -2,7 +2,7 @@ import type { Message, Part, SendMessageConfiguration } from '@a2a-js/sdk';
 import { ContentTypeNotSupportedError, PushNotificationNotSupportedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
 import { accepts } from '../../core/accepted-values.ts';
-import { Failure } from '../../core/failures.ts';
+import { wrongParameter } from '../../core/failures.ts';
 import { isObject } from '../../core/json.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
 import { JSON_TYPE } from '../http/body.ts';
@@ -106,9 +106,7 @@ export function formOf(configuration: SendMessageConfiguration | undefined): 'da
 }
 
 export const invalidField = (field: string, expected: string): Error =>
-  invalidParams(
-    new Failure('invalid_parameter', { errors: [{ parameter: field, code: 'invalid_parameter', expected }] }),
-  );
+  invalidParams(wrongParameter('invalid_parameter', field, expected));
 
 const Named = z.object({ skill: z.string(), arguments: z.custom<Readonly<Record<string, unknown>>>(isObject) });
 const Sent = z.object({

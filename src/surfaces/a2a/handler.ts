@@ -7,11 +7,9 @@ import {
   UnsupportedOperationError,
 } from '@a2a-js/sdk/errors';
 import type { A2ARequestHandler } from '@a2a-js/sdk/server';
-import type { CallOrigin } from '../../core/audit.ts';
 import { Failure, invalidCursor } from '../../core/failures.ts';
-import type { Caller } from '../../gateway/call.ts';
 import { argumentsOf, permit, type Skills } from '../../gateway/skills.ts';
-import { MessageIdConflict, type Task, type Tasks, TaskUnable } from '../../tasks/tasks.ts';
+import { MessageIdConflict, type NewTask, type Task, type Tasks, TaskUnable } from '../../tasks/tasks.ts';
 import { contentOf, formOf, invalidField, type MessageContent } from './content.ts';
 import { invalidParams, messageIdConflict } from './refusals.ts';
 import { type Showing, statesOf, wireTask } from './wire-task.ts';
@@ -26,17 +24,10 @@ export interface A2aServices {
 
 /** One request to `/a2a`, with its caller's authority. A cached authority is not yet confirmed by the store. */
 export interface A2aRequest {
-  readonly bearer: string;
-  readonly from: string | undefined;
-  readonly caller: Caller;
-  /** The id of a new task. It stays the same when the gateway repeats the request with a fresh authority. */
-  readonly taskId: string;
-  readonly requestId: string;
+  /** Who sends it. `id` is that of a new task. `signal` aborts when the client disconnects before the reply is complete. */
+  readonly sender: Pick<NewTask, 'id' | 'requestId' | 'origin' | 'bearer' | 'from' | 'caller' | 'signal'>;
   /** Seconds until the app's quota grows by one unit. */
   readonly unit: number;
-  /** Aborts when the client disconnects before the reply is complete. */
-  readonly signal: AbortSignal;
-  readonly origin?: CallOrigin | undefined;
   /** The units that the task costs beside the admission of the request. */
   charged?: number;
   skill?: string;
@@ -61,7 +52,7 @@ const unsupported = (): never => {
  * second task.
  */
 export function requestHandler({ tasks, skills }: A2aServices, request: A2aRequest): A2ARequestHandler {
-  const { caller, bearer, from, taskId, requestId, signal } = request;
+  const { caller, bearer, from, signal } = request.sender;
   const answering =
     <P, R>(work: (params: P) => Promise<R>) =>
     async (params: P): Promise<R> => {
@@ -90,15 +81,10 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
     const asked = work && askedOf(work);
     const task = await tasks
       .send({
-        id: taskId,
-        requestId,
-        origin: request.origin,
+        ...request.sender,
         charged: (units) => {
           request.charged = units;
         },
-        bearer,
-        from,
-        caller,
         messageId: message.messageId,
         contextId: message.contextId === '' ? undefined : message.contextId,
         taskId: message.taskId === '' ? undefined : message.taskId,
@@ -106,7 +92,6 @@ export function requestHandler({ tasks, skills }: A2aServices, request: A2aReque
         input: asked?.input ?? {},
         text,
         wait,
-        signal,
       })
       .catch((error: unknown) => {
         throw sendingError(error, request);

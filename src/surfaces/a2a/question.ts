@@ -11,21 +11,12 @@ const textOf = (names: string): string =>
     'The task waits at most 15 minutes. Each further text without a skill gets this question again.',
   ].join('\n');
 
-const described = new WeakMap<OfferedSkill, object>();
-
-function descriptionOf(offered: OfferedSkill): object {
-  const { skill } = offered;
-  const known = described.get(offered);
-  if (known) return known;
-  const description = {
-    id: skill.name,
-    description: skill.description,
-    arguments: jsonSchema(skill.input, 'input'),
-    example: { skill: skill.name, arguments: skill.examples[0] ?? {} },
-  };
-  described.set(offered, description);
-  return description;
-}
+const descriptionOf = ({ skill }: OfferedSkill): object => ({
+  id: skill.name,
+  description: skill.description,
+  arguments: jsonSchema(skill.input, 'input'),
+  example: { skill: skill.name, arguments: skill.examples[0] ?? {} },
+});
 
 const namesOf = (skills: readonly OfferedSkill[]): string =>
   skills.map(({ skill }) => skill.name).join(', ') || 'none that this token may use';

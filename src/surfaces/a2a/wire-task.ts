@@ -82,19 +82,9 @@ const message = ({ id, contextId }: Task, messageId: string, role: Role, parts: 
   referenceTaskIds: [],
 });
 
-const part = (value: unknown): Part => ({
-  content: { $case: 'data', value },
-  metadata: undefined,
-  filename: '',
-  mediaType: JSON_TYPE,
-});
-
-const textPart = (value: string): Part => ({
-  content: { $case: 'text', value },
-  metadata: undefined,
-  filename: '',
-  mediaType: 'text/plain',
-});
+const EMPTY = { metadata: undefined, filename: '' };
+const part = (value: unknown): Part => ({ ...EMPTY, content: { $case: 'data', value }, mediaType: JSON_TYPE });
+const textPart = (value: string): Part => ({ ...EMPTY, content: { $case: 'text', value }, mediaType: 'text/plain' });
 
 /** The message of a status. Its id ends with `name`, so that other parts have another id. */
 interface StatusMessage {

@@ -1,15 +1,12 @@
 import { CLASSES, GROUPS, SCOPE_TEXTS } from '../../core/scope-texts.ts';
-import type { DataAccess, Scope } from '../../core/scopes.ts';
+import { type DataAccess, RESTRICTIONS, type Restriction, type Scope } from '../../core/scopes.ts';
 import { type Html, html } from '../http/html.ts';
 import { capital, named } from '../http/pages/shell.ts';
 
 /** What a credential or a consent permits. */
-export interface Permitted {
+export interface Permitted extends Readonly<Record<Restriction, readonly string[] | null>> {
   readonly scopes: readonly Scope[];
   readonly data_access: readonly DataAccess[];
-  readonly channel_ids: readonly string[] | null;
-  readonly team_ids: readonly string[] | null;
-  readonly subsite_ids: readonly string[] | null;
 }
 
 /** The permissions in the words of the consent page, by group, with what they reveal. */
@@ -36,17 +33,11 @@ export const permissions = ({ scopes, data_access }: Permitted): Html => html`
 export const sensitive = ({ data_access }: Permitted): string =>
   data_access.length === 0 ? 'None' : capital(data_access.map((flag) => CLASSES[flag]).join(', '));
 
-const LIMITS = [
-  ['channel_ids', 'channel'],
-  ['team_ids', 'team'],
-  ['subsite_ids', 'subsite'],
-] as const;
-
 /** The restrictions in words, such as `1 channel, 2 teams`. */
 export function limits(access: Permitted): string {
-  const found = LIMITS.flatMap(([dimension, noun]) => {
+  const found = RESTRICTIONS.flatMap((dimension) => {
     const ids = access[dimension];
-    return ids === null ? [] : [`${ids.length} ${noun}${ids.length === 1 ? '' : 's'}`];
+    return ids === null ? [] : [`${ids.length} ${dimension.replace('_ids', '')}${ids.length === 1 ? '' : 's'}`];
   });
   return found.length === 0 ? 'All conversations of these websites' : `Only conversations of ${found.join(', ')}`;
 }

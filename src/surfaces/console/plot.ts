@@ -1,5 +1,5 @@
 import { type Html, html } from '../http/html.ts';
-import { table } from './table.ts';
+import { nameColumn, numberColumn, table } from './table.ts';
 
 export interface Bar {
   /** When the bar starts, as its row of the table says it. */
@@ -68,7 +68,7 @@ export function plot({ id, title, says, parts, bars, format, axis = format, when
 <details><summary>${title} as a table</summary>
 ${table(
   title,
-  [{ label: when, kind: 'name' }, ...parts.map(({ name }) => ({ label: name, kind: 'number' }) as const)],
+  [nameColumn(when), ...parts.map(({ name }) => numberColumn(name))],
   bars.map(({ label, values }) => [label, ...parts.map((_, part) => shownValue(values[part], format))]),
 )}
 </details>

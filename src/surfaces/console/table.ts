@@ -4,33 +4,31 @@ import type { Asked, Exported, ShownPage } from './page.ts';
 import { atMost } from './parts.ts';
 import { FILE_ROWS, LIST_MAX, type ListQuery, PAGES, ROWS } from './query.ts';
 
-interface TableColumn {
-  readonly label: string;
-  /** `number`: set to the right. `name`: the name of the row. */
-  readonly kind?: 'number' | 'name';
-}
+/** The label of a column, and of some the kind. `number`: set to the right. `name`: the name of the row. */
+type TableColumn = string | { readonly label: string; readonly kind: 'number' | 'name' };
+export const nameColumn = (label: string): TableColumn => ({ label, kind: 'name' });
+export const numberColumn = (label: string): TableColumn => ({ label, kind: 'number' });
 
 type Cell = Html | string | number | undefined;
 
 /** A table. On a phone each row becomes a card, whose cells name their columns. The roles keep the table for readers. */
-export const table = (
-  caption: string,
-  columns: readonly TableColumn[],
-  rows: readonly (readonly Cell[])[],
-): Html => html`
+export function table(caption: string, all: readonly TableColumn[], rows: readonly (readonly Cell[])[]): Html {
+  const columns = all.map((one) => (typeof one === 'string' ? { label: one, kind: 'cell' } : one));
+  return html`
 <table role="table"><caption class="hidden">${caption}</caption>
 <thead role="rowgroup"><tr role="row">${columns.map(
-  ({ label, kind = 'cell' }) => html`<th role="columnheader" scope="col" class="${kind}">${label}</th>`,
-)}</tr></thead>
+    ({ label, kind }) => html`<th role="columnheader" scope="col" class="${kind}">${label}</th>`,
+  )}</tr></thead>
 <tbody role="rowgroup">${rows.map(
-  (row) => html`
+    (row) => html`
 <tr role="row">${row.map((cell, i) => {
-    const { label = '', kind = 'cell' } = columns[i] ?? {};
-    // On a phone, a cell without a value would be a line that says nothing.
-    return html`<td role="cell" class="${cell === undefined ? `${kind} none` : kind}" data-label="${label}"><div>${cell ?? '–'}</div></td>`;
-  })}</tr>`,
-)}
+      const { label = '', kind = 'cell' } = columns[i] ?? {};
+      // On a phone, a cell without a value would be a line that says nothing.
+      return html`<td role="cell" class="${cell === undefined ? `${kind} none` : kind}" data-label="${label}"><div>${cell ?? '–'}</div></td>`;
+    })}</tr>`,
+  )}
 </tbody></table>`;
+}
 
 /** A list without rows: what it is for, and what to do. */
 export const empty = (title: string, advice: Html): Html => html`

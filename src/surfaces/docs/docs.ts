@@ -5,9 +5,6 @@ import { createRequire } from 'node:module';
 import accepts from 'accepts';
 import { packageRoot } from '../../config/package.ts';
 import { FAILURE_CODES } from '../../core/failures.ts';
-import type { GuideName } from '../../core/guides.ts';
-import type { Registry } from '../../gateway/registry.ts';
-import type { Skills } from '../../gateway/skills.ts';
 import type { Docs } from '../http/app.ts';
 import { DOCUMENT_AGE, type Document, document, once } from '../http/document.ts';
 import { send } from '../http/reply.ts';
@@ -23,13 +20,9 @@ import { operationList, overviewBody, overviewSections } from './reference/overv
 import { addressOf } from './reference/words.ts';
 import { SCOPE_SECTIONS, scopesBody } from './scopes.ts';
 import { searchIndex } from './search-index.ts';
-import { START_SECTIONS, startBody } from './start.ts';
+import { START_SECTIONS, type StartOptions, startBody } from './start.ts';
 
-export interface DocsOptions {
-  readonly baseUrl: string;
-  readonly registry: Registry;
-  readonly skills: Skills;
-  readonly guides: ReadonlyMap<GuideName, string>;
+export interface DocsOptions extends StartOptions {
   readonly version: string;
 }
 

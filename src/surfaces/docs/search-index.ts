@@ -33,13 +33,13 @@ export function searchIndex(
     ),
     ...sectionsOf('Clients', '/docs/clients', clients),
     ...[...guides].flatMap(([name, text]) => sectionsOf(titleOfGuide(name), `/docs/guides/${name}`, text)),
-    ...PUBLIC_LIMITS.map(
+    ...Object.entries(PUBLIC_LIMITS).map(
       ([title, rows]): SearchEntry => ({
         kind: 'Limit',
         title,
         url: `/docs/limits#${slug(title)}`,
         about: 'Limits',
-        words: rows.flat().join(' '),
+        words: Object.entries(rows).flat().join(' '),
       }),
     ),
     ...FAILURE_CODES.map(

@@ -26,7 +26,7 @@ export interface AppOptions {
 }
 
 /** The texts of llmstxt.org: `index` for /llms.txt and `full` for /llms-full.txt. */
-interface Llms {
+export interface Llms {
   readonly index: string;
   readonly full: string;
 }

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { Failure } from '../../core/failures.ts';
+import { Failure, wrongParameter } from '../../core/failures.ts';
 
 /** Headers that may occur only once. Of two, Node silently keeps the first, or joins both (check HT-08). */
 const SINGLETONS: ReadonlySet<string> = new Set([
@@ -23,20 +23,14 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   for (let i = 0; i < request.rawHeaders.length; i += 2) {
     const name = request.rawHeaders[i]?.toLowerCase() ?? '';
     if (!SINGLETONS.has(name)) continue;
-    if (seen.has(name))
-      throw new Failure('duplicate_parameter', {
-        errors: [{ parameter: name, code: 'duplicate_parameter', expected: ONCE }],
-      });
+    if (seen.has(name)) throw wrongParameter('duplicate_parameter', name, ONCE);
     seen.add(name);
   }
 }
 
 export function refuseOrigins(request: IncomingMessage): void {
   const sent = request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'origin');
-  if (sent.length > 1)
-    throw new Failure('invalid_request', {
-      errors: [{ parameter: 'Origin', code: 'duplicate_parameter', expected: ONCE }],
-    });
+  if (sent.length > 1) throw wrongParameter('invalid_request', 'Origin', ONCE, 'duplicate_parameter');
 }
 
 /** Refuses an unexpected body, because ignoring it would mislead its sender. Closes the connection. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -236,13 +237,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     for (const connection of open.values()) connection.check(now - timeouts.reply, now);
   }, timeouts.connectionsCheckingInterval).unref();
 
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options.port, options.host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
+  await once(server.listen(options.port, options.host), 'listening');
   const address = server.address();
   let stopped: StoppedListening | undefined;
   let stoppedAt = 0;

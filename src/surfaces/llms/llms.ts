@@ -1,32 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { packageRoot } from '../../config/package.ts';
 import type { GuideName } from '../../core/guides.ts';
-import type { Prompt } from '../../core/prompt.ts';
-import type { ResourceDeclaration } from '../../core/resource.ts';
-import type { Registry } from '../../gateway/registry.ts';
-import type { Skills } from '../../gateway/skills.ts';
+import type { Declarations } from '../../gateway/load.ts';
+import type { Llms } from '../http/app.ts';
 import { operationsText } from './operations.ts';
 import { recordsOf } from './records.ts';
 import { errorsText, promptsText, resourcesText, scopesText, skillsText } from './tables.ts';
 
-export interface LlmsOptions {
-  readonly registry: Registry;
+export interface LlmsOptions extends Omit<Declarations, 'skillFiles'> {
   readonly guides: ReadonlyMap<GuideName, string>;
   readonly baseUrl: string;
-  readonly resources: readonly ResourceDeclaration[];
-  readonly prompts: readonly Prompt[];
-  readonly skills: Skills;
-}
-
-export interface LlmsTexts {
-  readonly index: string;
-  readonly full: string;
 }
 
 /** Guides that few agents need. llmstxt.org calls their heading "Optional". */
 const OPTIONAL: ReadonlySet<GuideName> = new Set(['agent_tasks', 'event_recovery']);
 
-export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): LlmsTexts {
+export function llms({ registry, guides, baseUrl, resources, prompts, skills }: LlmsOptions): Llms {
   const preamble = readFileSync(new URL('llms/preamble.md', packageRoot), 'utf8').replace(/<!--.*?-->\n*/gs, '');
   const { nameOf, text: records } = recordsOf(registry);
   const parts: Readonly<Record<string, () => string>> = {

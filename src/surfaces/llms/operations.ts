@@ -4,7 +4,7 @@ import { jsonSchema, nodeOf } from '../../core/json-schema.ts';
 import { costText } from '../../core/price.ts';
 import { type Parameter, TAGS, type Tool } from '../../core/tool.ts';
 import { exampleCall, exampleToolArguments, shownOutput } from '../../gateway/examples.ts';
-import { APPROVAL } from '../../gateway/operation-wire.ts';
+import { GROUPS } from '../../gateway/operation-wire.ts';
 import type { Registry } from '../../gateway/registry.ts';
 import { aboutText, code, codes, type NameOf, outline, typeText } from './schema-text.ts';
 
@@ -32,8 +32,8 @@ function operation(tool: Tool, nameOf: NameOf): string {
   const { scopes, dataAccess } = tool.required;
   const errors: FailureCode[] = [
     ...tool.errors,
-    ...(tool.bytes ? (['precondition_failed', 'range_not_satisfiable'] as const) : []),
-    ...(tool.performs ? APPROVAL.codes : []),
+    ...(tool.bytes ? GROUPS.bytes : []),
+    ...(tool.performs ? GROUPS.approval : []),
   ];
   const facts = [
     `- REST: ${code(`${tool.method} ${tool.path}`)} (${tool.effect}, ${costText(tool)})`,

@@ -1,4 +1,4 @@
-import { type JsonSchema, jsonSchema } from '../../core/json-schema.ts';
+import { type JsonSchema, jsonSchema, type Node, nodeOf } from '../../core/json-schema.ts';
 import type { Tool } from '../../core/tool.ts';
 
 type ObjectSchema = { readonly type: 'object'; readonly [member: string]: unknown };
@@ -53,7 +53,7 @@ const LEVELS = 2;
 const outputSchema = (tool: Tool): ObjectSchema => ({
   type: 'object',
   properties: {
-    data: outline(jsonSchema(tool.output, 'output'), LEVELS),
+    data: outline(nodeOf(jsonSchema(tool.output, 'output')), LEVELS),
     error: ERROR,
     ...(tool.effect === 'write' && { operation_id: {} }),
   },
@@ -69,7 +69,7 @@ const KEY = {
 const REVISION = { type: 'integer', description: 'Current revision.' };
 
 function inputSchema(tool: Tool): ObjectSchema {
-  const schema = without(jsonSchema(tool.input, 'input'));
+  const schema = without(nodeOf(jsonSchema(tool.input, 'input')));
   if (tool.effect === 'read') return { type: 'object', ...schema };
   const { properties = {}, required = [] } = schema as { properties?: object; required?: readonly string[] }; // the schema of arguments is an object schema
   return {
@@ -89,8 +89,9 @@ const VERBOSE: ReadonlySet<string> = new Set([
 ]);
 
 /** Removes rules that a model does not need. The gateway still enforces them. */
-function without(schema: JsonSchema): JsonSchema {
-  const { properties, items, description, ...rules } = schema as ObjectNode; // `jsonSchema` returns an ObjectNode for arguments
+function without({ properties, items, description, ...rules }: Node): JsonSchema {
+  // The list's description already says what its items are.
+  const { description: _, ...item } = items ?? {};
   return {
     ...Object.fromEntries(
       Object.entries(rules).filter(
@@ -100,32 +101,18 @@ function without(schema: JsonSchema): JsonSchema {
     ...(properties && {
       properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, without(property)])),
     }),
-    // The list's description already says what its items are.
-    ...(items && { items: without({ ...items, description: undefined }) }),
+    ...(items && { items: without(item) }),
     // Only the first sentence, without the form of an id. A model copies ids from answers.
     ...(description !== undefined && { description: description.replace(/(?:, in the form|\.) .*$/, '.') }),
   };
 }
 
-interface ObjectNode extends JsonSchema {
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly items?: JsonSchema;
-  readonly description?: string;
-}
-
 const INT_MAX = 2_147_483_647;
 
-interface SchemaNode {
-  readonly type?: string;
-  readonly properties?: Readonly<Record<string, SchemaNode>>;
-  readonly items?: SchemaNode;
-  readonly anyOf?: readonly SchemaNode[];
-}
-
 /** The names of an answer's members, down to `levels` levels. Without rules, so the schema accepts every answer. */
-function outline(node: SchemaNode, levels: number): JsonSchema {
+function outline(node: Node, levels: number): JsonSchema {
   const alternatives = node.anyOf ?? [];
-  const properties = Object.entries({
+  const properties = Object.entries<Node>({
     ...node.properties,
     ...Object.assign({}, ...alternatives.map((one) => one.properties)),
   });
@@ -134,10 +121,7 @@ function outline(node: SchemaNode, levels: number): JsonSchema {
   return {
     ...(levels > 0 &&
       properties.length > 0 && {
-        // The cast is correct: the members come from the properties of a Node.
-        properties: Object.fromEntries(
-          properties.map(([name, member]) => [name, outline(member as SchemaNode, levels - 1)]),
-        ),
+        properties: Object.fromEntries(properties.map(([name, member]) => [name, outline(member, levels - 1)])),
       }),
     ...(inside && Object.keys(inside).length > 0 && { items: inside }),
   };

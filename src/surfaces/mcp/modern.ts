@@ -1,15 +1,7 @@
-import type { McpRequest } from './request.ts';
-import { SERVED } from './versions.ts';
-
 /** The gateway's identity in every result of MCP 2026-07-28. */
 export interface ServerInfo {
   readonly name: string;
   readonly version: string;
-}
-
-export interface Discovered {
-  readonly capabilities: object;
-  readonly instructions: string;
 }
 
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
@@ -29,12 +21,6 @@ const FRESH: ReadonlyMap<string, number> = new Map([
   ['skills/list', 30_000],
   ['skills/get', 30_000],
 ]);
-
-/** The answer to `server/discover`. */
-export async function discover(mcpRequest: McpRequest, discovered: Discovered): Promise<object> {
-  await mcpRequest.admit();
-  return { supportedVersions: SERVED, ...discovered };
-}
 
 /** Adds the further members of MCP 2026-07-28. Every result depends on the credential, so its cache is private. */
 export function modernResult(method: string, result: object, server: ServerInfo): object {

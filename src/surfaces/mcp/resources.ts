@@ -1,4 +1,5 @@
 import { Failure } from '../../core/failures.ts';
+import { pick } from '../../core/json.ts';
 import type { ResourceDeclaration } from '../../core/resource.ts';
 import { selects } from '../../core/toolsets.ts';
 import { mayCall, type Registry } from '../../gateway/registry.ts';
@@ -10,12 +11,7 @@ import { MODERN } from './versions.ts';
 /** Websites in `resources/list`. Clients reach all others with URI templates. */
 const LISTED_WEBSITES = 50;
 
-interface Description {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  readonly mimeType: string;
-}
+type Description = Pick<ResourceDeclaration, 'name' | 'title' | 'description' | 'mimeType'>;
 
 export type ResourceDescription = Description & { readonly uri: string };
 
@@ -40,13 +36,11 @@ export function mcpResources(resources: readonly ResourceDeclaration[], registry
       return (await readable(mcpRequest)).flatMap((resource) =>
         (resource.list?.({ websites, guides }) ?? []).map((variables) => {
           const values = Object.values(variables);
-          const { description, mimeType } = resource;
           return {
             uri: expand(resource.uri, variables),
             name: [resource.name, ...values].join(' '),
             title: [resource.title, ...values].join(' '),
-            description,
-            mimeType,
+            ...pick(resource, 'description', 'mimeType'),
           };
         }),
       );
@@ -55,12 +49,9 @@ export function mcpResources(resources: readonly ResourceDeclaration[], registry
     async templates(mcpRequest: McpRequest): Promise<{ resourceTemplates: (Description & { uriTemplate: string })[] }> {
       const templates = (await readable(mcpRequest)).filter(({ uri }) => uri.includes('{'));
       return {
-        resourceTemplates: templates.map(({ uri, name, title, description, mimeType }) => ({
-          uriTemplate: uri,
-          name,
-          title,
-          description,
-          mimeType,
+        resourceTemplates: templates.map((one) => ({
+          uriTemplate: one.uri,
+          ...pick(one, 'name', 'title', 'description', 'mimeType'),
         })),
       };
     },

@@ -1,31 +1,24 @@
 import { z } from 'zod';
 import { accepts } from '../../core/accepted-values.ts';
 import { isObject } from '../../core/json.ts';
-import type { Prompt } from '../../core/prompt.ts';
-import type { ResourceDeclaration } from '../../core/resource.ts';
-import type { SkillFile } from '../../core/skill-file.ts';
 import type { McpEvents } from '../../events/mcp/mcp-events.ts';
 import { inputErrors, refusalOf } from '../../gateway/input-errors.ts';
-import type { Registry } from '../../gateway/registry.ts';
+import type { Declarations } from '../../gateway/load.ts';
 import { once } from '../http/document.ts';
 import { METHOD_NOT_FOUND, type Params, RpcError } from '../jsonrpc/envelope.ts';
 import { eventsCapability, mcpEvents, PollParams, SubscribeParams, UnsubscribeParams } from './events.ts';
 import { INSTRUCTIONS } from './instructions.ts';
 import type { Answer } from './lifecycle.ts';
-import { discover, modernResult } from './modern.ts';
+import { modernResult } from './modern.ts';
 import { mcpPrompts } from './prompts.ts';
 import { invalidParams } from './refusals.ts';
 import type { McpRequest } from './request.ts';
 import { mcpResources } from './resources.ts';
 import { mcpSkills, SKILLS } from './skills.ts';
 import { mcpTools } from './tools.ts';
-import { MODERN } from './versions.ts';
+import { MODERN, SERVED } from './versions.ts';
 
-export interface RpcOptions {
-  readonly registry: Registry;
-  readonly resources: readonly ResourceDeclaration[];
-  readonly prompts: readonly Prompt[];
-  readonly skillFiles: readonly SkillFile[];
+export interface RpcOptions extends Omit<Declarations, 'skills'> {
   readonly version: string;
   readonly baseUrl: string;
   /** Undefined: the gateway serves no events over MCP. */
@@ -130,7 +123,13 @@ export function openRpc(options: RpcOptions): Dispatch {
   };
   const modern: ReadonlyMap<string, Method> = new Map([
     ...methods,
-    ['server/discover', method(z.object({}), (mcpRequest) => discover(mcpRequest, offered('modern')))],
+    [
+      'server/discover',
+      method(z.object({}), async (mcpRequest) => {
+        await mcpRequest.admit();
+        return { supportedVersions: SERVED, ...offered('modern') };
+      }),
+    ],
   ]);
   const lifecycle = once(async () => {
     const { openLifecycle } = await import('./lifecycle.ts');

@@ -1,4 +1,5 @@
 import { titleOf } from '../../../core/failures.ts';
+import { pick } from '../../../core/json.ts';
 import {
   APPROVAL_STATES,
   type Approval,
@@ -13,7 +14,7 @@ import { APPROVALS, heading } from '../frame.ts';
 import { marked } from '../marked.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm, changedMeanwhile, ends, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, nameColumn, table } from '../table.ts';
 import { appName } from './apps.ts';
 
 const WORDS = { pending: 'waiting', approved: 'approved', rejected: 'rejected', lapsed: 'lapsed' } as const;
@@ -63,7 +64,7 @@ ${list({
   ],
   table: table(
     'Writes, the waiting ones first',
-    [{ label: 'Write', kind: 'name' }, { label: 'Concerns' }, { label: 'State' }, { label: 'Since' }],
+    [nameColumn('Write'), 'Concerns', 'State', 'Since'],
     rows.map((one) => [
       html`<a href="${APPROVALS}/${one.operation_id}">${title(asked, one)}</a><p class="remark">by ${app(one)}</p>`,
       html`<code>${one.target}</code>${one.name === null ? undefined : html` <span class="small">${named(one.name)}</span>`}`,
@@ -85,23 +86,9 @@ ${list({
 
 /** Without the text of the write, which nobody needs in a file. */
 const approvalDocument = (one: Approval): Record<string, unknown> => ({
-  operation_id: one.operation_id,
-  operation: one.operation,
-  target: one.target,
-  website_id: one.website_id,
-  app_id: one.app_id,
-  app_name: one.app_name,
-  client_host: one.client_host,
-  credential_id: one.credential_id,
-  email: one.email,
-  surface: one.surface,
-  client_name: one.client_name,
-  state: one.state,
-  lapsed_because: one.lapsed_because,
-  requested_at: one.requested_at,
-  expires_at: one.expires_at,
-  decided_at: one.decided_at,
-  decided_by: one.decided_by,
+  ...pick(one, 'operation_id', 'operation', 'target', 'website_id', 'app_id', 'app_name', 'client_host'),
+  ...pick(one, 'credential_id', 'email', 'surface', 'client_name', 'state', 'lapsed_because'),
+  ...pick(one, 'requested_at', 'expires_at', 'decided_at', 'decided_by'),
 });
 
 const approvalPage: ConsolePage = {

@@ -1,4 +1,5 @@
 import { waitsOf } from '../../../core/authority.ts';
+import { pick } from '../../../core/json.ts';
 import {
   type AppSummary,
   type CredentialRecord,
@@ -16,7 +17,7 @@ import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage } from '../page.ts';
 import { commands, dangerous, ends, facts, state, time } from '../parts.ts';
 import { ROWS } from '../query.ts';
-import { empty, exported, list, table, titled } from '../table.ts';
+import { empty, exported, list, nameColumn, numberColumn, table, titled } from '../table.ts';
 
 const APPS = '/console/apps';
 const KINDS = [
@@ -70,17 +71,7 @@ ${list({
     { name: 'kind', label: 'Kind', choices: KINDS },
     { name: 'access', label: 'Access', choices: ACCESS },
   ],
-  table: table(
-    'Apps',
-    [
-      { label: 'App', kind: 'name' },
-      { label: 'Kind' },
-      { label: 'Credentials' },
-      { label: 'Consents', kind: 'number' },
-      { label: 'Next to expire' },
-    ],
-    shown,
-  ),
+  table: table('Apps', [nameColumn('App'), 'Kind', 'Credentials', numberColumn('Consents'), 'Next to expire'], shown),
   empty: empty(
     'No app is connected yet',
     html`Paste this gateway’s MCP address into a client, and approve it. Or the operator of this gateway adds an app, as
@@ -102,13 +93,8 @@ const issuing = (app: string, names: ReadonlyMap<string, string>): string =>
 
 const appDocument = (app: AppSummary): Record<string, unknown> => ({
   app_id: app.id,
-  name: app.name,
-  client_host: app.client_host,
-  active_credentials: app.active_credentials,
-  active_consents: app.active_consents,
-  switched_off: app.switched_off,
-  next_end: app.next_end,
-  created_at: app.created_at,
+  ...pick(app, 'name', 'client_host', 'active_credentials', 'active_consents'),
+  ...pick(app, 'switched_off', 'next_end', 'created_at'),
 });
 
 const STATES = ['active', 'expired', 'revoked'] as const;
@@ -178,24 +164,13 @@ ${commands(issuing(app.id, names))}
 
 const credentialDocument = (one: CredentialRecord): Record<string, unknown> => ({
   credential_id: one.id,
-  app_id: one.app_id,
-  client_host: one.client_host,
-  environment: one.environment,
-  state: one.state,
+  ...pick(one, 'app_id', 'client_host', 'environment', 'state'),
   website_ids: one.sites.map((site) => `web_${one.tenant}_${site}`),
-  scopes: one.scopes,
-  data_access: one.data_access,
-  channel_ids: one.channel_ids,
-  team_ids: one.team_ids,
-  subsite_ids: one.subsite_ids,
-  allow_ip: one.allow_ip,
-  write: one.write,
+  ...pick(one, 'scopes', 'data_access', 'channel_ids', 'team_ids', 'subsite_ids', 'allow_ip', 'write'),
   approve: waitsOf(one),
   approvers: one.approver_emails,
   usable_tokens: one.client_host === null ? one.usable_tokens : null,
-  expires_at: one.expires_at,
-  revoked_at: one.revoked_at,
-  created_at: one.created_at,
+  ...pick(one, 'expires_at', 'revoked_at', 'created_at'),
 });
 
 function credentialCard(asked: Asked, one: CredentialRecord, names: ReadonlyMap<string, string>): Html {

@@ -2,7 +2,7 @@ import type { AuditReader } from '../../../gateway/console/audit.ts';
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named } from '../../http/pages/shell.ts';
 import { commands, shellWord, time } from '../parts.ts';
-import { table } from '../table.ts';
+import { nameColumn, numberColumn, table } from '../table.ts';
 
 /** Days for which the page of a record says who has read it. */
 export const DAYS = 30;
@@ -17,13 +17,7 @@ ${
     ? html`<p>No call named this record.</p>`
     : table(
         'Readers of the record',
-        [
-          { label: 'Who', kind: 'name' },
-          { label: 'Read', kind: 'number' },
-          { label: 'Refused or failed', kind: 'number' },
-          { label: 'First' },
-          { label: 'Last' },
-        ],
+        [nameColumn('Who'), numberColumn('Read'), numberColumn('Refused or failed'), 'First', 'Last'],
         readers
           .slice(0, READERS)
           .map((one) => [readerOf(one), one.calls, one.failed, time(one.first_at), time(one.last_at)]),

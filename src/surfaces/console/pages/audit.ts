@@ -1,5 +1,6 @@
 import { AUDIT_SURFACES } from '../../../core/audit-records.ts';
 import { FAILURE_CODES } from '../../../core/failures.ts';
+import { pick } from '../../../core/json.ts';
 import { listApps, listPeople } from '../../../gateway/console/administration.ts';
 import {
   type AuditPlace,
@@ -18,7 +19,7 @@ import { heading } from '../frame.ts';
 import type { Asked, ConsolePage, Exported, ShownPage } from '../page.ts';
 import { commands, shellWord, state } from '../parts.ts';
 import { FILE_ROWS, type ListQuery, ROWS } from '../query.ts';
-import { empty, filterForm, type ListFilter, table } from '../table.ts';
+import { empty, filterForm, type ListFilter, nameColumn, table } from '../table.ts';
 import { DAYS, readerPart } from './audit-readers.ts';
 
 const AUDIT = '/console/audit';
@@ -171,22 +172,11 @@ function fileOf(format: AuditPart['format'], rows: readonly AuditRow[]): Exporte
 const lineOf = (row: AuditRow): Record<string, unknown> => ({
   audit_id: recordOf(row).audit_id,
   time: row.at,
-  website_id: row.website_id,
-  app_id: row.app_id,
-  credential_id: row.credential_id,
-  person_id: row.person_id,
+  ...pick(row, 'website_id', 'app_id', 'credential_id', 'person_id'),
   client: [row.client_name, row.client_version].filter((one) => one !== null).join(' '),
-  address: row.address,
-  surface: row.surface,
-  operation: row.operation,
+  ...pick(row, 'address', 'surface', 'operation'),
   targets: recordOf(row).targets,
-  count: row.count,
-  outcome: row.outcome,
-  status: row.status,
-  units: row.units,
-  duration_ms: row.duration_ms,
-  request_id: row.request_id,
-  operation_id: row.operation_id,
+  ...pick(row, 'count', 'outcome', 'status', 'units', 'duration_ms', 'request_id', 'operation_id'),
 });
 
 const filtersOf = ({ apps, people }: NamesShown): ListFilter[] => [
@@ -227,14 +217,7 @@ function recordPart(query: ListQuery, { rows, next }: AuditRows, names: NamesSho
   return html`<section><h2>Records</h2>
 ${table(
   'Audit records, newest first',
-  [
-    { label: 'Time' },
-    { label: 'Who', kind: 'name' },
-    { label: 'Operation' },
-    { label: 'Records' },
-    { label: 'Outcome' },
-    { label: 'Address' },
-  ],
+  ['Time', nameColumn('Who'), 'Operation', 'Records', 'Outcome', 'Address'],
   rows.map((row) => rowOf(query, row, names)),
 )}
 <div class="foot">${query.text('after') === undefined ? undefined : html`<p><a href="${AUDIT}${query.with({ after: undefined })}">Newest</a></p>`}${more}

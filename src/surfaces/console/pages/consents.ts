@@ -1,3 +1,4 @@
+import { pick } from '../../../core/json.ts';
 import {
   type ConsentRecord,
   endConsent,
@@ -11,7 +12,7 @@ import { limits, permissions, sensitive, short, websites } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { ConsoleAct, ConsolePage } from '../page.ts';
 import { dangerous, ends, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table, titled } from '../table.ts';
+import { empty, exported, list, nameColumn, table, titled } from '../table.ts';
 import { appName } from './apps.ts';
 
 const CONSENTS = '/console/consents';
@@ -63,7 +64,7 @@ ${list({
   ],
   table: table(
     'Consents',
-    [{ label: 'App', kind: 'name' }, { label: 'Person' }, { label: 'May see' }, { label: 'State' }, { label: 'Ends' }],
+    [nameColumn('App'), 'Person', 'May see', 'State', 'Ends'],
     rows.map((one) => [
       html`<a href="${CONSENTS}/${one.id}">${name(one)}</a>`,
       named(one.email, EMAIL),
@@ -84,21 +85,8 @@ its end. <a href="/docs/clients">Connect a client</a>`,
 
 const consentDocument = (one: ConsentRecord): Record<string, unknown> => ({
   consent_id: one.id,
-  app_id: one.app_id,
-  app_name: one.app_name,
-  client_host: one.client_host,
-  credential_id: one.credential_id,
-  person_id: one.person_id,
-  email: one.email,
-  resource: one.resource,
-  scopes: one.scopes,
-  data_access: one.data_access,
-  website_ids: one.website_ids,
-  state: one.state,
-  because: one.because,
-  created_at: one.created_at,
-  expires_at: one.expires_at,
-  revoked_at: one.revoked_at,
+  ...pick(one, 'app_id', 'app_name', 'client_host', 'credential_id', 'person_id', 'email', 'resource', 'scopes'),
+  ...pick(one, 'data_access', 'website_ids', 'state', 'because', 'created_at', 'expires_at', 'revoked_at'),
 });
 
 const consentPage: ConsolePage = {

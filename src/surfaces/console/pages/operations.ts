@@ -3,7 +3,7 @@ import { html } from '../../http/html.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, Exported, ShownPage } from '../page.ts';
 import { actForm, state } from '../parts.ts';
-import { empty, exported, list, table, titled } from '../table.ts';
+import { empty, exported, list, nameColumn, numberColumn, table, titled } from '../table.ts';
 import { appName } from './apps.ts';
 
 const pathOf = (app: string): string => `/console/apps/${app}/operations`;
@@ -65,11 +65,7 @@ ${list({
     { name: 'kind', label: 'Kind', choices: KINDS },
     { name: 'state', label: 'State', choices: titled(SWITCHES) },
   ],
-  table: table(
-    'Operations',
-    [{ label: 'Operation', kind: 'name' }, { label: 'Kind' }, { label: 'State' }, { label: 'Change', kind: 'number' }],
-    shown,
-  ),
+  table: table('Operations', [nameColumn('Operation'), 'Kind', 'State', numberColumn('Change')], shown),
   empty: empty('There is no operation', html`<a href="/console/apps">Go to the apps</a>`),
 })}`,
   };

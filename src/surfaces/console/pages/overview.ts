@@ -5,7 +5,7 @@ import { short } from '../access.ts';
 import { heading } from '../frame.ts';
 import type { ConsolePage } from '../page.ts';
 import { distance, ends, time } from '../parts.ts';
-import { table } from '../table.ts';
+import { nameColumn, table } from '../table.ts';
 import { appName } from './apps.ts';
 import { usage } from './usage.ts';
 
@@ -44,7 +44,7 @@ ${
     ? html`<p>No credential ends in the next ${SOON} days.</p>`
     : html`${table(
         'Credentials that end soon',
-        [{ label: 'App', kind: 'name' }, { label: 'Credential' }, { label: 'Ends' }],
+        [nameColumn('App'), 'Credential', 'Ends'],
         ending.rows.map((one) => [
           html`<a href="/console/apps/${one.app_id}">${appName({ name: one.app_name, client_host: one.client_host })}</a>`,
           html`<code>${one.id}</code>`,
@@ -60,7 +60,7 @@ ${
     ? html`<p>No consent is active. A consent begins when an owner or admin approves an app.</p>`
     : table(
         'Newest consents',
-        [{ label: 'App', kind: 'name' }, { label: 'Person' }, { label: 'May see' }, { label: 'Given' }],
+        [nameColumn('App'), 'Person', 'May see', 'Given'],
         consents.rows.map((one) => [
           html`<a href="/console/consents/${one.id}">${appName({ name: one.app_name, client_host: one.client_host })}</a>`,
           named(one.email, EMAIL),
@@ -73,7 +73,7 @@ ${
 <section><h2>Signed in now</h2>
 ${table(
   'Signed in now',
-  [{ label: 'Person', kind: 'name' }, { label: 'Role' }, { label: 'Signed in' }],
+  [nameColumn('Person'), 'Role', 'Signed in'],
   here.rows.map((one) => [
     html`<a href="/console/people/${one.id}">${named(one.email, EMAIL)}</a>`,
     one.role,

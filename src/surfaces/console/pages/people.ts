@@ -1,5 +1,6 @@
 import { single } from '../../../auth/oauth/parameters.ts';
 import { emailOf } from '../../../auth/sign-in.ts';
+import { pick } from '../../../core/json.ts';
 import {
   changeRole,
   disable,
@@ -15,7 +16,7 @@ import { EMAIL, named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm, changedMeanwhile, commands, dangerous, facts, personCommand, state, time } from '../parts.ts';
-import { empty, exported, list, options, table, titled } from '../table.ts';
+import { empty, exported, list, nameColumn, options, table, titled } from '../table.ts';
 
 const PEOPLE = '/console/people';
 const ADD = `${PEOPLE}/add`;
@@ -65,13 +66,7 @@ ${list({
   ],
   table: table(
     'People',
-    [
-      { label: 'E-mail', kind: 'name' },
-      { label: 'Role' },
-      { label: 'State' },
-      { label: 'Signs in by' },
-      { label: 'Signed in' },
-    ],
+    [nameColumn('E-mail'), 'Role', 'State', 'Signs in by', 'Signed in'],
     rows.map((one) => [
       html`<a href="${PEOPLE}/${one.id}">${named(one.email, EMAIL)}</a>${one.id === asked.person.id ? html` <span class="small">you</span>` : undefined}`,
       isApprover(one) ? 'operator, approver' : one.role,
@@ -88,14 +83,7 @@ ${list({
 
 const personDocument = (one: PersonSummary): Record<string, unknown> => ({
   person_id: one.id,
-  email: one.email,
-  role: one.role,
-  state: one.state,
-  password: one.password,
-  identity: one.identity,
-  disabled_at: one.disabled_at,
-  created_at: one.created_at,
-  approver: one.approver,
+  ...pick(one, 'email', 'role', 'state', 'password', 'identity', 'disabled_at', 'created_at', 'approver'),
 });
 
 const personPage: ConsolePage = {

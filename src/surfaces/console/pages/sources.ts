@@ -1,3 +1,4 @@
+import { pick } from '../../../core/json.ts';
 import { websiteNames } from '../../../gateway/console/administration.ts';
 import {
   countRecords,
@@ -15,7 +16,7 @@ import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, atMost, dangerous, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table, titled } from '../table.ts';
+import { empty, exported, list, nameColumn, numberColumn, table, titled } from '../table.ts';
 
 export const SOURCES = '/console/sources';
 /** The longest text of a helpdesk that a page shows. */
@@ -55,14 +56,7 @@ ${list({
   ],
   table: table(
     'Sources',
-    [
-      { label: 'Source', kind: 'name' },
-      { label: 'Website' },
-      { label: 'State' },
-      { label: 'Behind' },
-      { label: 'Rejected', kind: 'number' },
-      { label: 'Last success' },
-    ],
+    [nameColumn('Source'), 'Website', 'State', 'Behind', numberColumn('Rejected'), 'Last success'],
     rows.map((one) => [
       html`<a href="${SOURCES}/${one.id}">${nameOf(one)}</a>`,
       one.website_id === null ? 'not written yet' : named(names.get(one.website_id) ?? one.website_id),
@@ -84,19 +78,8 @@ ${list({
 
 const sourceDocument = (one: SourceRecord): Record<string, unknown> => ({
   source_id: one.id,
-  kind: one.kind,
-  account: one.account,
-  website_id: one.website_id,
-  mode: one.mode,
-  state: one.state,
-  lag_seconds: one.lag_seconds,
-  behind: one.behind,
-  rejects: one.rejects,
-  last_success_at: one.last_success_at,
-  last_error: one.last_error,
-  compared_at: one.compared_at,
-  writes_back: one.writes_back,
-  created_at: one.created_at,
+  ...pick(one, 'kind', 'account', 'website_id', 'mode', 'state', 'lag_seconds', 'behind', 'rejects'),
+  ...pick(one, 'last_success_at', 'last_error', 'compared_at', 'writes_back', 'created_at'),
 });
 
 const sourcePage: ConsolePage = {
@@ -161,7 +144,7 @@ ${list({
   filters: [],
   table: table(
     'Rejected rows',
-    [{ label: 'Row', kind: 'name' }, { label: 'Where' }, { label: 'Why' }],
+    [nameColumn('Row'), 'Where', 'Why'],
     rejects.rows.map(({ origin, pointer, code }) => [
       named(origin, SHOWN),
       pointer === '' ? 'the whole row' : named(pointer, SHOWN),

@@ -1,3 +1,4 @@
+import { pick } from '../../../core/json.ts';
 import {
   type AppReading,
   type CallSums,
@@ -13,7 +14,7 @@ import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { plot } from '../plot.ts';
 import type { ListQuery } from '../query.ts';
-import { empty, exported, list, table } from '../table.ts';
+import { empty, exported, list, nameColumn, numberColumn, table } from '../table.ts';
 
 const USAGE = '/console/usage';
 const SPANS = { day: 'Last 24 hours', week: 'Last 7 days', month: 'Last 30 days' } as const;
@@ -147,13 +148,7 @@ const LABELS = {
 const appTable = ({ apps }: Overview): Html =>
   html`${table(
     'Calls by app',
-    [
-      { label: 'App', kind: 'name' },
-      { label: 'Calls', kind: 'number' },
-      { label: 'Failures', kind: 'number' },
-      { label: '95 % within', kind: 'number' },
-      { label: 'Units', kind: 'number' },
-    ],
+    [nameColumn('App'), ...['Calls', 'Failures', '95 % within', 'Units'].map(numberColumn)],
     apps
       .slice(0, FEW)
       .map((one) => [
@@ -172,13 +167,7 @@ const appTable = ({ apps }: Overview): Html =>
 const readingTable = (rows: readonly AppReading[]): Html =>
   table(
     'Calls by app and operation',
-    [
-      { label: 'App', kind: 'name' },
-      { label: 'Operation' },
-      { label: 'Calls', kind: 'number' },
-      { label: 'Failures', kind: 'number' },
-      { label: 'Units', kind: 'number' },
-    ],
+    [nameColumn('App'), 'Operation', ...['Calls', 'Failures', 'Units'].map(numberColumn)],
     rows.map((one) => [
       caller(one),
       html`<a href="${auditOf(one)}"><code>${one.operation}</code></a>`,
@@ -188,20 +177,9 @@ const readingTable = (rows: readonly AppReading[]): Html =>
     ]),
   );
 
-const readingDocument = ({
-  app_id,
-  app_name,
-  operation,
-  calls,
-  failures,
-  units,
-}: AppReading): Record<string, unknown> => ({
-  app_id: app_id === '' ? null : app_id,
-  app_name,
-  operation,
-  calls,
-  failures,
-  units,
+const readingDocument = (one: AppReading): Record<string, unknown> => ({
+  app_id: one.app_id === '' ? null : one.app_id,
+  ...pick(one, 'app_name', 'operation', 'calls', 'failures', 'units'),
 });
 
 /** The audit records of the row. */

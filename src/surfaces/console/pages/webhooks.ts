@@ -1,3 +1,4 @@
+import { pick } from '../../../core/json.ts';
 import { websiteNames } from '../../../gateway/console/administration.ts';
 import {
   DELIVERY_STATUSES,
@@ -14,7 +15,7 @@ import { named, plain } from '../../http/pages/shell.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, dangerous, distance, facts, state, time } from '../parts.ts';
-import { empty, exported, list, table, titled } from '../table.ts';
+import { empty, exported, list, nameColumn, numberColumn, table, titled } from '../table.ts';
 
 export const WEBHOOKS = '/console/webhooks';
 /** The longest receiver and description that a page shows. */
@@ -70,12 +71,7 @@ ${list({
   ],
   table: table(
     'Webhooks',
-    [
-      { label: 'Receiver', kind: 'name' },
-      { label: 'Website' },
-      { label: 'State' },
-      { label: 'Waiting', kind: 'number' },
-    ],
+    [nameColumn('Receiver'), 'Website', 'State', numberColumn('Waiting')],
     rows.map((one) => [
       html`<a href="${WEBHOOKS}/${one.id}">${receiver(one.url)}</a>${
         one.description === '' ? undefined : html`<p class="remark">${named(one.description, SHOWN)}</p>`
@@ -98,16 +94,8 @@ address, and a credential that may read the website and its events. <a href="${W
 const webhookDocument = (one: EndpointRecord): Record<string, unknown> => ({
   endpoint_id: one.id,
   url: shownReceiver(one.url),
-  description: one.description,
-  website_id: one.website_id,
-  credential_id: one.credential_id,
-  event_types: one.event_types,
-  enabled: one.enabled,
-  disabled_because: one.disabled_because,
-  permitted: one.permitted,
-  failing_since: one.failing_since,
-  pending: one.pending,
-  created_at: one.created_at,
+  ...pick(one, 'description', 'website_id', 'credential_id', 'event_types', 'enabled', 'disabled_because'),
+  ...pick(one, 'permitted', 'failing_since', 'pending', 'created_at'),
 });
 
 const webhookPage: ConsolePage = {
@@ -171,14 +159,7 @@ ${list({
   ],
   table: table(
     'Deliveries',
-    [
-      { label: 'Event', kind: 'name' },
-      { label: 'Status' },
-      { label: 'Answer' },
-      { label: 'Attempts', kind: 'number' },
-      { label: 'Made' },
-      { label: 'Again', kind: 'number' },
-    ],
+    [nameColumn('Event'), 'Status', 'Answer', numberColumn('Attempts'), 'Made', numberColumn('Again')],
     rows.map((row) => deliveryRow(asked, one, row)),
   ),
   empty: empty(

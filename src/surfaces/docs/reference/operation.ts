@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { type FailureCode, statusOf, titleOf } from '../../../core/failures.ts';
 import { jsonSchema, nodeOf } from '../../../core/json-schema.ts';
 import { costText } from '../../../core/price.ts';
@@ -109,14 +110,7 @@ ${
 )}`;
 }
 
-const STATUS: Readonly<Record<Tool['status'], string>> = {
-  101: 'Switching Protocols',
-  200: 'OK',
-  201: 'Created',
-  204: 'No Content',
-};
-
-const statusText = ({ status }: Tool): string => `${status} ${STATUS[status]}`;
+const statusText = ({ status }: Tool): string => `${status} ${STATUS_CODES[status]}`;
 
 function answer(tool: Tool, registry: Registry): Html {
   const extra: readonly (readonly [name: string, about: string, given: boolean])[] = [
