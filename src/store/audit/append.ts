@@ -2,14 +2,11 @@ import { type Fragment, sql } from '../../core/sql.ts';
 import { numberOf } from '../driver/answers.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import type { AuditHead } from './verify.ts';
 
 /** A chain's end after a batch. `before`: the number of its last record before the batch. */
-export interface ChainHead {
-  readonly day: string;
+export interface ChainHead extends Omit<AuditHead, 'writer'> {
   readonly before: number;
-  readonly seq: number;
-  readonly kid: string;
-  readonly digest: string;
 }
 
 /**
