@@ -1,13 +1,10 @@
 import type { StoredAudit } from '../store/audit/records.ts';
+import type { AuditHead } from '../store/audit/verify.ts';
 import type { AuditRecord } from './chain.ts';
 import type { QueuedCall } from './queue.ts';
 
-export interface ChainPlace {
-  readonly writer: string;
-  readonly seq: number;
-  readonly kid: string;
+export interface ChainPlace extends Omit<AuditHead, 'day'> {
   readonly previous: string;
-  readonly digest: string;
 }
 
 /** Texts that need no quotes in a literal of PostgreSQL. Nearly all members are such texts. */

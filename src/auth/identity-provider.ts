@@ -1,5 +1,6 @@
 import * as client from 'openid-client';
 import { Failure } from '../core/failures.ts';
+import { once } from '../flow/once.ts';
 import { fetchFromProvider } from '../outbound/identity-fetch.ts';
 import { NotVouchedFor } from './not-vouched-for.ts';
 import type { Identity } from './sign-in.ts';
@@ -43,14 +44,12 @@ const RETRY_AFTER = 5;
  * the issuer and to URLs in the issuer's metadata.
  */
 export function openIdentityProvider({ issuer, clientId, clientSecret }: IdentitySettings): IdentityProvider {
-  let discovered: Promise<client.Configuration> | undefined;
-  const configuration = (): Promise<client.Configuration> => {
-    discovered ??= discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
-      discovered = undefined; // the next sign-in must ask the provider again
+  // If it fails, the next sign-in asks the provider again.
+  const configuration = once(() =>
+    discover({ issuer, clientId, clientSecret }).catch((error: unknown) => {
       throw unavailable(error);
-    });
-    return discovered;
-  };
+    }),
+  );
 
   return {
     name: new URL(issuer).host,

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { decoded } from '../core/decoded.ts';
 import { EXPECTED } from './allowed-values.ts';
 import { ConfigError } from './error.ts';
 import { type Key, parseKeys } from './key-list.ts';
@@ -137,14 +138,8 @@ function unusableTracing(given: Parameters<typeof collectorOf>[0] & Readonly<Rec
   ];
 }
 
-function areAttributes(list: string): boolean {
-  try {
-    return listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && decodeURIComponent(pair).length <= 255);
-  } catch (error) {
-    if (error instanceof URIError) return false;
-    throw error;
-  }
-}
+const areAttributes = (list: string): boolean =>
+  listOf(list).every((pair) => /^[^=]+=[^=]*$/.test(pair) && (decoded(pair)?.length ?? Infinity) <= 255);
 
 export interface Config {
   readonly port: number;

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname, resolve } from 'node:path';
 import proxyAddr from 'proxy-addr';
+import { decoded } from '../core/decoded.ts';
 import { addressesOf } from '../core/store-address.ts';
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
@@ -35,12 +36,7 @@ export function isDatabase(text: string): boolean {
   const authority = text.slice(text.indexOf('://') + 3).split(/[/?]/)[0] ?? '';
   if (authority.split('@').length > 2) return false;
   if (pathname.includes('@') || hash !== '' || (text.includes('@') && username === '')) return false;
-  try {
-    return decodeURIComponent(text) !== '' && !decodeURIComponent(hostname).includes(',');
-  } catch (error) {
-    if (error instanceof URIError) return false;
-    throw error;
-  }
+  return decoded(text) !== undefined && !decodeURIComponent(hostname).includes(',');
 }
 
 /** True for an address as in `isDatabase`, with one or several hosts. Only one can be a folder of a Unix socket. */

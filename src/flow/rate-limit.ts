@@ -1,4 +1,5 @@
 import { networkOf } from './network.ts';
+import { keepNewest } from './newest.ts';
 
 export interface Rate {
   readonly perMinute: number;
@@ -23,6 +24,13 @@ export class TokenBucket {
 
   take(): void {
     this.#left = Math.max(0, this.#refill() - 1);
+  }
+
+  /** Takes one unit. False if there was none. */
+  spend(): boolean {
+    const may = this.wait() === 0;
+    this.take();
+    return may;
   }
 
   giveBack(): void {
@@ -58,9 +66,7 @@ export class RateLimit {
     const network = networkOf(source);
     const bucket = this.#buckets.get(network) ?? new TokenBucket(this.#rate);
     bucket.take();
-    this.#buckets.delete(network);
-    this.#buckets.set(network, bucket);
-    if (this.#buckets.size > SOURCES) this.#buckets.delete(this.#buckets.keys().next().value ?? '');
+    keepNewest(this.#buckets, network, bucket, SOURCES);
   }
 
   /**

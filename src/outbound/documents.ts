@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { before } from './before.ts';
+import { before, within } from './before.ts';
 import { type AddressRule, receiverOf } from './receivers.ts';
 import { exchange, readUpTo } from './request.ts';
 import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
@@ -43,18 +43,14 @@ export const documentFetcher =
     const receiver = receiverOf(text, allowed);
     if ('refused' in receiver) return { broken: receiver.rule };
     const { url, exempt } = receiver;
-    const cut = new AbortController();
-    const timer = setTimeout(() => cut.abort(), DEADLINE);
-    try {
-      const addresses = await before(cut.signal, checkedAddresses(url, exempt, resolve));
+    return within(DEADLINE, undefined, async (signal): Promise<Fetched | Broken | undefined> => {
+      const addresses = await before(signal, checkedAddresses(url, exempt, resolve));
       const headers = { accept: 'application/json', 'accept-encoding': 'identity', 'user-agent': userAgent };
-      return await exchange(url, { method: 'GET', headers, addresses, signal: cut.signal }, read);
-    } catch (error) {
+      return exchange(url, { method: 'GET', headers, addresses, signal }, read);
+    }).catch((error: unknown) =>
       // All other failures have the same consequence: no document.
-      return error instanceof AddressRefused ? { broken: 'public' } : undefined;
-    } finally {
-      clearTimeout(timer);
-    }
+      error instanceof AddressRefused ? { broken: 'public' } : undefined,
+    );
   };
 
 const GONE: readonly number[] = [404, 410];

@@ -1,5 +1,5 @@
 import type { ClientRequest } from 'node:http';
-import { before } from './before.ts';
+import { before, within } from './before.ts';
 import { type Receiver, receiverOf } from './receivers.ts';
 import { partWeight, requestTo, responseTo } from './request.ts';
 import { AddressRefused, checkedAddresses, type Resolve, resolveName } from './resolve.ts';
@@ -71,18 +71,13 @@ export async function send(
 ): Promise<DeliveryOutcome> {
   const receiver = receiverOf(attempt.url, options.allowed);
   if ('refused' in receiver) return { error: 'receiver_refused' };
-  // AbortSignal.any would keep one object for each attempt until the process ends.
-  const cut = new AbortController();
-  const stopped = (): void => cut.abort('interrupted');
-  const timer = setTimeout(() => cut.abort('timeout'), options.deadline ?? DEADLINE);
-  stop?.addEventListener('abort', stopped, { once: true });
-  if (stop?.aborted) stopped();
-  try {
-    return await post(attempt, receiver, options, cut.signal);
-  } finally {
-    clearTimeout(timer);
-    stop?.removeEventListener('abort', stopped);
-  }
+  return within(options.deadline ?? DEADLINE, stop, (signal) => {
+    const ended = (error: SendError): SendError => {
+      if (!signal.aborted) return error;
+      return signal.reason === stop?.reason ? 'interrupted' : 'timeout';
+    };
+    return post(attempt, receiver, options, signal, ended);
+  });
 }
 
 async function post(
@@ -90,9 +85,8 @@ async function post(
   { url, exempt }: Exclude<Receiver, { refused: string }>,
   options: SenderOptions,
   signal: AbortSignal,
+  ended: (error: SendError) => SendError,
 ): Promise<DeliveryOutcome> {
-  const ended = (error: SendError): SendError =>
-    signal.aborted ? (signal.reason === 'interrupted' ? 'interrupted' : 'timeout') : error;
   let addresses: readonly string[];
   try {
     addresses = await before(signal, checkedAddresses(url, exempt, options.resolve));

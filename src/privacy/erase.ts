@@ -2,6 +2,7 @@ import { newId } from '../auth/issue.ts';
 import type { Keyring } from '../auth/keys.ts';
 import { sql } from '../core/sql.ts';
 import { contactDigests, isErased, type PersonDigest } from '../sources/engine/digests.ts';
+import { numberOf } from '../store/driver/answers.ts';
 import { sqlState } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { BACKUPS, type Certificate, certificateOf, findErasure, type Kind } from './certificate.ts';
@@ -150,10 +151,8 @@ async function unstage(db: Database, id: string, onBatch: () => void): Promise<v
 }
 
 async function eraseNotes(db: Database, id: string, onBatch: () => void): Promise<void> {
-  for (let erased = NOTES; erased === NOTES; onBatch()) {
-    const [row] = await again(() => db.query<{ n: number }>(sql`SELECT gateway.erase_notes(${id}, ${NOTES}) AS n`));
-    erased = row?.n ?? 0;
-  }
+  for (let erased = NOTES; erased === NOTES; onBatch())
+    erased = await numberOf(again(() => db.query(sql`SELECT gateway.erase_notes(${id}, ${NOTES}) AS n`)));
 }
 
 /** Returns true if there were conversations. */

@@ -1,6 +1,3 @@
-import type { Logger } from 'pino';
-import type { Keyring } from '../auth/keys.ts';
-import type { Config } from '../config/config.ts';
 import type { RemoteWriter } from '../core/writes.ts';
 import { startJournals } from '../events/journals.ts';
 import { startWebhooks } from '../events/webhooks/dispatcher.ts';
@@ -12,16 +9,12 @@ import { explainSource } from '../sources/follow/explain.ts';
 import { startSources } from '../sources/follow/runner.ts';
 import { openStoredReader } from '../sources/reader/reader.ts';
 import { openLedgerKey } from '../store/calls/ledger.ts';
-import type { Store } from '../store/open/open.ts';
+import type { ServeContext } from './serve.ts';
 
-interface BackgroundOptions {
-  readonly config: Config;
-  readonly keys: Keyring;
-  readonly store: Store;
+interface BackgroundOptions extends Pick<ServeContext, 'config' | 'keys' | 'store' | 'log'> {
   readonly registry: Parameters<typeof startUpkeep>[0]['registry'];
   readonly clientHosts: readonly string[] | undefined;
   readonly baseUrl: string;
-  readonly log: Logger;
   readonly remote: RemoteWriter;
 }
 

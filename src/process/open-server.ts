@@ -1,6 +1,7 @@
 import { openOAuth } from '../auth/oauth/services.ts';
 import { packageVersion } from '../config/package.ts';
 import { sql } from '../core/sql.ts';
+import { once } from '../flow/once.ts';
 import { joinGroup } from '../observe/group.ts';
 import { type LoopWatch, watchLoop } from '../observe/loop.ts';
 import { METRICS_TYPE, openMetrics } from '../observe/metrics.ts';
@@ -13,7 +14,7 @@ import type { Store } from '../store/open/open.ts';
 import { consoleSurface } from '../surfaces/console/console.ts';
 import { publicApp } from '../surfaces/http/app.ts';
 import { openAllowed, openClientAddress } from '../surfaces/http/client-address.ts';
-import { ANY_HOST, once } from '../surfaces/http/document.ts';
+import { ANY_HOST } from '../surfaces/http/document.ts';
 import { loadedAt } from '../surfaces/http/loaded.ts';
 import type { RequestHandler } from '../surfaces/http/records.ts';
 import { type RunningServer, type ServedSite, startServer } from '../surfaces/http/server.ts';

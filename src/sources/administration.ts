@@ -100,19 +100,9 @@ export async function addSource(
   const id = `src_${randomBytes(16).toString('hex')}`;
   const account = String(given.account);
   const { row, external_id: website } = SOURCE_KINDS[of].website(account);
-  const settings = {
-    address: given.url,
-    account,
-    mode: given.mode,
-    period: given.period,
-    timeZone: given.timeZone,
-    storage: given.storage ?? null,
-    reader: id,
-  };
-  const api =
-    given.apiUrl === undefined || given.apiToken === undefined
-      ? {}
-      : { api: { apiUrl: given.apiUrl, token: given.apiToken } };
+  const { url: address, mode, period, timeZone, storage = null, apiUrl, apiToken: token } = given;
+  const settings = { address, account, mode, period, timeZone, storage, reader: id };
+  const api = apiUrl === undefined || token === undefined ? {} : { api: { apiUrl, token } };
   const helpdesk = openReader(of, { ...settings, ...api });
   const changes: Change[] = [];
   let installation: Installation;
@@ -157,9 +147,9 @@ export async function addSource(
       id,
       tenant: organization.tenant,
       kind: of,
-      address: keyring.seal('source', given.url),
-      apiUrl: given.apiUrl ?? null,
-      apiToken: given.apiToken === undefined ? null : keyring.seal('source', given.apiToken),
+      address: keyring.seal('source', address),
+      apiUrl: apiUrl ?? null,
+      apiToken: token === undefined ? null : keyring.seal('source', token),
     },
     ADDING,
     by,

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import PQueue from 'p-queue';
 import type { Keyring } from '../auth/keys.ts';
 import type { Command, Ending, RemoteCommand, RemoteWriter } from '../core/writes.ts';
-import { before } from '../outbound/before.ts';
+import { before, within } from '../outbound/before.ts';
 import {
   forgetWriteBack,
   type PreparedWrite,
@@ -53,24 +53,6 @@ const WAITING = 64;
 const MOST = 8;
 /** Milliseconds between two checks whether another write still changes the conversation. */
 const LOOK = 50;
-
-/**
- * Runs `work` with a signal that aborts after `ms` or with `outer`. Node can garbage-collect an AbortSignal.timeout
- * inside AbortSignal.any, which then never aborts. So this uses its own timer.
- */
-async function within<T>(ms: number, outer: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>) {
-  const aborter = new AbortController();
-  const abort = (): void => aborter.abort();
-  const timer = setTimeout(abort, ms);
-  outer?.addEventListener('abort', abort, { once: true });
-  if (outer?.aborted) abort();
-  try {
-    return await work(aborter.signal);
-  } finally {
-    clearTimeout(timer);
-    outer?.removeEventListener('abort', abort);
-  }
-}
 
 const CHANGES: readonly string[] = ['conversation_status_set', 'conversation_assign'];
 

@@ -15,11 +15,14 @@ import type { Batches } from './batches.ts';
 import { type HeldTask, RUNNING_HERE, roomFor, slotsFor, waitingApps } from './capacity.ts';
 
 export interface Work {
+  /** The id of the task, made by `newTaskId`. A request that is repeated under another authority keeps the id. */
   readonly id: string;
+  /** The id of the request that sent the task. The log shows this id for each call of the task. */
   readonly requestId: string;
   /** The request that sent the task, for the audit records of its calls. */
   readonly origin?: CallOrigin | undefined;
   readonly bearer: string;
+  /** The sender's address. The calls of the task count as calls from it. */
   readonly from: string | undefined;
   readonly authority: Authority;
   readonly skill: Skill;

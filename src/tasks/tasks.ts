@@ -1,6 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { stringify } from 'safe-stable-stringify';
-import type { CallOrigin } from '../core/audit.ts';
 import { Failure, refusesCredential } from '../core/failures.ts';
 import type { Skill } from '../core/skill.ts';
 import { pauseUpTo } from '../flow/pause.ts';
@@ -21,7 +20,7 @@ import {
 import { Batches, type BatchesOptions } from './batches.ts';
 import { Follow, type Following } from './follow.ts';
 import { pageStartOf, pageTokenOf } from './page-token.ts';
-import { type EndedTask, Runner, type RunnerOptions } from './runner.ts';
+import { type EndedTask, Runner, type RunnerOptions, type Work } from './runner.ts';
 import { startSweeper } from './sweeper.ts';
 import { grantsOf, isOpen, type Task, viewOf, websiteOf } from './view.ts';
 import { Watch } from './watch.ts';
@@ -30,17 +29,9 @@ export type { TaskQuery, TaskState } from '../store/tasks/tasks.ts';
 export type { RunCall } from './runner.ts';
 export type { Task } from './view.ts';
 
-export interface NewTask {
-  /** The id of the task, made by `newTaskId`. A request that is repeated under another authority keeps the id. */
-  readonly id: string;
-  /** The id of the request that sent the task. The log shows this id for each call of the task. */
-  readonly requestId: string;
-  readonly origin?: CallOrigin | undefined;
+export interface NewTask extends Pick<Work, 'id' | 'requestId' | 'origin' | 'bearer' | 'from' | 'input'> {
   /** Gets the units that the task costs beside the admission of its request. */
   readonly charged?: ((units: number) => void) | undefined;
-  readonly bearer: string;
-  /** The sender's address. The calls of the task count as calls from it. */
-  readonly from: string | undefined;
   readonly caller: Caller;
   readonly messageId: string;
   readonly contextId: string | undefined;
@@ -48,7 +39,6 @@ export interface NewTask {
   readonly taskId?: string | undefined;
   /** Absent: the message names no skill. Then the task waits for one in the state `input_required`. */
   readonly skill: Skill | undefined;
-  readonly input: Readonly<Record<string, unknown>>;
   /** The text of the message, for the history of the task. */
   readonly text?: string | undefined;
   /** True when the caller waits until the task ends, for at most `patience`. */

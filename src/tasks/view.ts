@@ -5,22 +5,10 @@ import { idKind, parseId } from '../core/ids.ts';
 import type { Skill } from '../core/skill.ts';
 import type { TaskRow, TaskState, TaskText } from '../store/tasks/tasks.ts';
 
-export interface Task {
-  /** The id of the task: `task_` and 32 hexadecimal digits. */
-  readonly id: string;
-  /** The context id, from the client or made by the gateway. */
-  readonly contextId: string;
-  /** `null` while the task waits for a message that names a skill. */
-  readonly skill: string | null;
+/** A task as a reader may see it. */
+export interface Task extends Omit<TaskRow, 'grants' | 'history'> {
   /** The website of the task. `null` when the task has none, or when the reader has no access to the website. */
   readonly websiteId: string | null;
-  readonly state: TaskState;
-  /** The time of the last change of state, in whole milliseconds of PostgreSQL's clock. */
-  readonly stateAt: Date;
-  /** The task expires 15 minutes after acceptance, or earlier if its credential ends earlier. */
-  readonly expiresAt: Date;
-  /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
-  readonly failure: string | null;
   /** The result of a completed task, if the reader asked for the result and has the same rights as the sender. */
   readonly artifact: unknown;
   /** True if there is a result that the reader may not see, because it was made under other grants. */

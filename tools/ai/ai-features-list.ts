@@ -26,12 +26,9 @@ export default defineTool({
     truncated: example(false, z.boolean().describe('True if more features follow on a next page.')),
     next_cursor: NextCursor,
   }),
-  async handle({ input, read }) {
-    const { rows, next_cursor } = await read.page(AiFeatureListView, {
-      where: input.type === undefined ? [] : [sql`a.type = ${input.type}`],
-      cursor: input.cursor,
-      limit: input.limit,
-    });
+  async handle({ input: { type, cursor, limit }, read }) {
+    const where = type === undefined ? [] : [sql`a.type = ${type}`];
+    const { rows, next_cursor } = await read.page(AiFeatureListView, { where, cursor, limit });
     return { data: { features: rows, truncated: next_cursor !== null, next_cursor } };
   },
 });

@@ -21,14 +21,9 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_contact_visitor_notes'),
   }),
-  async handle({ input, read }) {
-    const { rows, next_cursor } = await read.page(NoteView, {
-      within: [{ view: ContactView, id: input.contact_id }],
-      cursor: input.cursor,
-      limit: input.limit,
-    });
-    return {
-      data: { contact_id: input.contact_id, notes: rows, next_cursor, coverage: 'persisted_contact_visitor_notes' },
-    };
+  async handle({ input: { contact_id, cursor, limit }, read }) {
+    const within = [{ view: ContactView, id: contact_id }] as const;
+    const { rows, next_cursor } = await read.page(NoteView, { within, cursor, limit });
+    return { data: { contact_id, notes: rows, next_cursor, coverage: 'persisted_contact_visitor_notes' } };
   },
 });

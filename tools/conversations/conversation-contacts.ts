@@ -23,19 +23,9 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_conversation_contacts'),
   }),
-  async handle({ input, read }) {
-    const { rows, next_cursor } = await read.page(ContactView, {
-      within: [{ view: ConversationView, id: input.conversation_id }],
-      cursor: input.cursor,
-      limit: input.limit,
-    });
-    return {
-      data: {
-        conversation_id: input.conversation_id,
-        contacts: rows,
-        next_cursor,
-        coverage: 'persisted_conversation_contacts',
-      },
-    };
+  async handle({ input: { conversation_id, cursor, limit }, read }) {
+    const within = [{ view: ConversationView, id: conversation_id }] as const;
+    const { rows, next_cursor } = await read.page(ContactView, { within, cursor, limit });
+    return { data: { conversation_id, contacts: rows, next_cursor, coverage: 'persisted_conversation_contacts' } };
   },
 });

@@ -37,14 +37,10 @@ export default defineTool({
     coverage: coverage('persisted_messages'),
   }),
   async handle({ input, read }) {
-    const { conversation_id, include_internal, cursor, limit, order } = input;
-    const { rows, next_cursor } = await read.page(MessageView, {
-      within: [{ view: ConversationView, id: conversation_id }],
-      where: include_internal ? [] : [publicOnly],
-      cursor,
-      limit,
-      direction: order,
-    });
+    const { conversation_id, include_internal, cursor, limit, order: direction } = input;
+    const within = [{ view: ConversationView, id: conversation_id }] as const;
+    const where = include_internal ? [] : [publicOnly];
+    const { rows, next_cursor } = await read.page(MessageView, { within, where, cursor, limit, direction });
     return { data: { conversation_id, messages: rows, next_cursor, include_internal, coverage: 'persisted_messages' } };
   },
 });

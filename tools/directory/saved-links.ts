@@ -23,13 +23,7 @@ export default defineTool({
   }),
   async handle({ input, read }) {
     const { rows, next_cursor } = await read.page(SavedLinkView, { cursor: input.cursor, limit: input.limit });
-    return {
-      data: {
-        scope: 'website_global',
-        saved_links: rows,
-        next_cursor,
-        coverage: 'website_global_static_saved_links',
-      },
-    };
+    const coverage = 'website_global_static_saved_links';
+    return { data: { scope: 'website_global', saved_links: rows, next_cursor, coverage } };
   },
 });

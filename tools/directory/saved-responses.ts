@@ -46,19 +46,10 @@ export default defineTool({
   }),
   async handle({ input, read }) {
     const language = canonicalLanguage(input.language);
-    const { rows, next_cursor } = await read.page(SavedResponseView, {
-      where: [sql`sr.language = ${language}`],
-      cursor: input.cursor,
-      limit: input.limit,
-    });
-    return {
-      data: {
-        language,
-        scope: 'website_global',
-        saved_responses: rows,
-        next_cursor,
-        coverage: 'website_global_saved_responses',
-      },
-    };
+    const { cursor, limit } = input;
+    const where = [sql`sr.language = ${language}`];
+    const { rows, next_cursor } = await read.page(SavedResponseView, { where, cursor, limit });
+    const coverage = 'website_global_saved_responses';
+    return { data: { language, scope: 'website_global', saved_responses: rows, next_cursor, coverage } };
   },
 });

@@ -54,14 +54,8 @@ export default defineTool({
       .describe('Revision of the credential. Every change of the credential raises the revision.'),
     coverage: coverage('current_installation_capabilities'),
   }),
-  async handle({ input, authority, gateway }) {
-    return {
-      data: {
-        website_id: input.website_id,
-        operations: gateway.operations(),
-        authority_revision: authority.revision,
-        coverage: 'current_installation_capabilities',
-      },
-    };
+  async handle({ input: { website_id }, authority: { revision: authority_revision }, gateway }) {
+    const coverage = 'current_installation_capabilities';
+    return { data: { website_id, operations: gateway.operations(), authority_revision, coverage } };
   },
 });

@@ -30,22 +30,12 @@ export default defineTool({
   }),
   async handle({ input, read }) {
     const { conversation_id, message_id, include_internal, cursor, limit } = input;
-    const { rows, next_cursor } = await read.page(FileView, {
-      within: [
-        { view: ConversationView, id: conversation_id },
-        { view: MessageView, id: message_id, where: include_internal ? [] : [publicOnly] },
-      ],
-      cursor,
-      limit,
-    });
-    return {
-      data: {
-        conversation_id,
-        message_id,
-        attachments: rows,
-        next_cursor,
-        coverage: 'persisted_message_attachments',
-      },
-    };
+    const within = [
+      { view: ConversationView, id: conversation_id },
+      { view: MessageView, id: message_id, where: include_internal ? [] : [publicOnly] },
+    ] as const;
+    const { rows, next_cursor } = await read.page(FileView, { within, cursor, limit });
+    const coverage = 'persisted_message_attachments';
+    return { data: { conversation_id, message_id, attachments: rows, next_cursor, coverage } };
   },
 });

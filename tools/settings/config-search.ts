@@ -29,12 +29,8 @@ export default defineTool({
     truncated: example(false, z.boolean().describe('True if more features follow on a next page.')),
     next_cursor: NextCursor,
   }),
-  async handle({ input, read }) {
-    const { rows, next_cursor } = await read.page(AiFeatureMatchView, {
-      where: [matching(input.query)],
-      cursor: input.cursor,
-      limit: input.limit,
-    });
+  async handle({ input: { query, cursor, limit }, read }) {
+    const { rows, next_cursor } = await read.page(AiFeatureMatchView, { where: [matching(query)], cursor, limit });
     return { data: { matches: rows, truncated: next_cursor !== null, next_cursor } };
   },
 });

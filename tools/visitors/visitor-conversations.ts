@@ -22,19 +22,9 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_conversations'),
   }),
-  async handle({ input, read }) {
-    const { rows, next_cursor } = await read.page(ConversationView, {
-      within: [{ view: VisitorView, id: input.visitor_id }],
-      cursor: input.cursor,
-      limit: input.limit,
-    });
-    return {
-      data: {
-        visitor_id: input.visitor_id,
-        conversations: rows,
-        next_cursor,
-        coverage: 'persisted_visitor_conversations',
-      },
-    };
+  async handle({ input: { visitor_id, cursor, limit }, read }) {
+    const within = [{ view: VisitorView, id: visitor_id }] as const;
+    const { rows, next_cursor } = await read.page(ConversationView, { within, cursor, limit });
+    return { data: { visitor_id, conversations: rows, next_cursor, coverage: 'persisted_visitor_conversations' } };
   },
 });

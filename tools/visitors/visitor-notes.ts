@@ -23,12 +23,9 @@ export default defineTool({
     next_cursor: NextCursor,
     coverage: coverage('persisted_visitor_notes'),
   }),
-  async handle({ input, read }) {
-    const { rows, next_cursor } = await read.page(NoteView, {
-      within: [{ view: VisitorView, id: input.visitor_id }],
-      cursor: input.cursor,
-      limit: input.limit,
-    });
-    return { data: { visitor_id: input.visitor_id, notes: rows, next_cursor, coverage: 'persisted_visitor_notes' } };
+  async handle({ input: { visitor_id, cursor, limit }, read }) {
+    const within = [{ view: VisitorView, id: visitor_id }] as const;
+    const { rows, next_cursor } = await read.page(NoteView, { within, cursor, limit });
+    return { data: { visitor_id, notes: rows, next_cursor, coverage: 'persisted_visitor_notes' } };
   },
 });

@@ -1,3 +1,5 @@
+import { decoded } from '../../core/decoded.ts';
+
 /**
  * The values of each parameter, by the parameter's name. A name has more than one value only if the request repeats the
  * parameter.
@@ -15,24 +17,19 @@ const CONTROL = /[\u0000-\u001f\u007f]/;
 export function readParameters(text: string): Parameters | undefined {
   const found = new Map<string, string[]>();
   if (text === '') return found;
-  try {
-    for (const pair of text.split('&')) {
-      const at = pair.indexOf('=');
-      const name = decode(at === -1 ? pair : pair.slice(0, at));
-      const value = at === -1 ? '' : decode(pair.slice(at + 1));
-      if (name === '' || CONTROL.test(name) || CONTROL.test(value)) return undefined;
-      const values = found.get(name);
-      if (values) values.push(value);
-      else found.set(name, [value]);
-    }
-    return found;
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
+  for (const pair of text.split('&')) {
+    const at = pair.indexOf('=');
+    const name = decode(at === -1 ? pair : pair.slice(0, at));
+    const value = at === -1 ? '' : decode(pair.slice(at + 1));
+    if (!name || value === undefined || CONTROL.test(name) || CONTROL.test(value)) return undefined;
+    const values = found.get(name);
+    if (values) values.push(value);
+    else found.set(name, [value]);
   }
+  return found;
 }
 
-export const decode = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));
+export const decode = (text: string): string | undefined => decoded(text.replaceAll('+', ' '));
 
 /** Returns the only value of a parameter. Returns `undefined` if the parameter is missing, empty or repeated. */
 export function single(parameters: Parameters, name: string): string | undefined {

@@ -1,7 +1,5 @@
-import type { Scope } from '../../core/scopes.ts';
 import { FairLimit } from '../../flow/fair-limit.ts';
 import { RateLimit, TokenBucket } from '../../flow/rate-limit.ts';
-import type { Database } from '../../store/driver/postgres.ts';
 import { type ClientsByUrlOptions, openClientsByUrl } from './clients/by-url.ts';
 import { openInstalled } from './clients/installed.ts';
 import type { Services } from './context.ts';
@@ -16,10 +14,7 @@ const STRANGERS = { perMinute: 300, burst: 60 };
 /** The place that addresses with too many invalid tokens share (present.ts), and how many requests may wait for it. */
 const SUSPECTS = { atOnce: 1, waiting: 200 };
 
-export interface OAuthOptions {
-  readonly baseUrl: string;
-  readonly db: Database;
-  readonly skillScopes: readonly Scope[];
+export interface OAuthOptions extends Pick<Services, 'baseUrl' | 'db' | 'skillScopes'> {
   /** Which clients by URL are believed. Without this option, there are none. */
   readonly byUrl?: ClientsByUrlOptions;
 }

@@ -1,12 +1,12 @@
 import type { Authority } from '../../core/authority.ts';
 import { Failure, type FailureCode, titleOf } from '../../core/failures.ts';
 import { HEARTBEAT, MAX_ATTACHED } from '../../core/realtime-session.ts';
+import { TokenBucket } from '../../flow/rate-limit.ts';
 import { StaleAuthority } from '../../store/calls/guard.ts';
 import { isUnavailable } from '../../store/driver/errors.ts';
 import type { HeldSession, Watched } from '../../store/events/realtime-sessions.ts';
-import { Allowance } from './allowance.ts';
 import { Attachment } from './attachment.ts';
-import { CLOSE, type CloseCause, type FrameId, LOST, readFrame, type ServerFrame } from './frames.ts';
+import { CLOSE, type ClientFrame, type CloseCause, LOST, readFrame, type ServerFrame } from './frames.ts';
 import type { Pages } from './pages.ts';
 import { Pulse } from './pulse.ts';
 import type { Admitted } from './realtime.ts';
@@ -14,6 +14,8 @@ import type { Timings, Wire } from './wire.ts';
 
 /** Bytes that may wait for a client that does not read (WS-06). */
 const BUFFERED = 1024 * 1024;
+/** Frames of one client, with pings and pongs (WS-04). */
+const FRAMES = { perMinute: 1_200, burst: 100 };
 /** After this many failed reads of a page in a row, the socket closes. */
 const FAILURES = 10;
 
@@ -38,7 +40,7 @@ export class RealtimeConnection implements Watched {
   /** Undefined while the socket is open. */
   ended: End | undefined;
   readonly #pulse = new Pulse();
-  readonly #allowance = new Allowance();
+  readonly #allowance = new TokenBucket(FRAMES);
 
   constructor(start: Start) {
     this.#start = start;
@@ -125,25 +127,11 @@ export class RealtimeConnection implements Watched {
     else this.close('authority');
   }
 
-  async #attach({
-    id,
-    subscription_id: subscription,
-    after,
-  }: {
-    id: FrameId;
-    subscription_id: string;
-    after?: string | undefined;
-  }): Promise<void> {
+  async #attach({ id, subscription_id: subscription, after }: Extract<ClientFrame, { type: 'attach' }>): Promise<void> {
     const refuse = (code: FailureCode): void =>
       this.#send({ type: 'error', id, subscription_id: subscription, code, message: titleOf(code), fatal: false });
-    if (this.#attached.has(subscription) || this.#attaching.has(subscription)) {
-      refuse('invalid_request');
-      return;
-    }
-    if (this.#attached.size + this.#attaching.size >= MAX_ATTACHED) {
-      refuse('inventory_limit');
-      return;
-    }
+    if (this.#attached.has(subscription) || this.#attaching.has(subscription)) return refuse('invalid_request');
+    if (this.#attached.size + this.#attaching.size >= MAX_ATTACHED) return refuse('inventory_limit');
     const attempt = Symbol();
     const current = (): boolean => this.ended === undefined && this.#attaching.get(subscription) === attempt;
     this.#attaching.set(subscription, attempt);
@@ -209,10 +197,7 @@ export class RealtimeConnection implements Watched {
 
   async #ack(subscription: string, cursor: string): Promise<void> {
     const attachment = this.#attached.get(subscription);
-    if (!attachment) {
-      this.#error(subscription, 'not_found');
-      return;
-    }
+    if (!attachment) return this.#error(subscription, 'not_found');
     if (attachment.open?.cursor !== cursor) {
       // A client can repeat its last acknowledgement. Any other cursor belongs to no sent page, so the socket closes.
       if (attachment.acked === cursor) this.#send({ type: 'acked', subscription_id: subscription, cursor });

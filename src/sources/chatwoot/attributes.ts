@@ -1,11 +1,8 @@
-import { jsonOf } from '../../core/json.ts';
+import { isObject, jsonOf } from '../../core/json.ts';
 
 /** Reads values of Chatwoot that can have many shapes. No function throws. */
 
 type JsonMembers = Readonly<Record<string, unknown>>;
-
-const isMembers = (value: unknown): value is JsonMembers =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
  * Reads `messages.content_attributes`: JSON inside a JSON string (Rails), or the object itself. Else an empty object.
@@ -14,11 +11,11 @@ export function contentAttributes(text: string | null): JsonMembers {
   if (text === null) return {};
   const once = jsonOf(text);
   const value = typeof once === 'string' ? jsonOf(once) : once;
-  return isMembers(value) ? value : {};
+  return isObject(value) ? value : {};
 }
 
 export function member(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (isMembers(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
+  return path.reduce<unknown>((at, name) => (isObject(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
 }
 
 /** Returns the text, or undefined for a text that is empty or blank. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isObject, jsonOf } from '../../core/json.ts';
 import { sql } from '../../core/sql.ts';
 import { before } from '../../outbound/before.ts';
 import type { Database } from '../../store/driver/postgres.ts';
@@ -97,7 +98,10 @@ export function openConversations(
       throw refused(`the attributes of the conversation are longer than ${ATTRIBUTES} bytes`);
     if (hasTooManyMarks(Buffer.from(attributes))) throw refused('the conversation has too many attributes');
     const state = { status: statusOfNumber(status), operator: operator ?? undefined, team: team ?? undefined, at };
-    return { path, state, attributes: attributesIn({ custom_attributes: parsed(attributes) }) };
+    // The error of JSON.parse would show a part of the text.
+    const given = jsonOf(attributes);
+    if (given === undefined) throw refused('the attributes of the conversation are not JSON');
+    return { path, state, attributes: attributesIn({ custom_attributes: given }) };
   }
 
   /**
@@ -179,20 +183,7 @@ export function openConversations(
   return { read: conversationOf, ready: readied, mark };
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 const attributesIn = (answer: unknown): AttributeMembers => Attributes.parse(answer).custom_attributes ?? {};
-
-/** Hides the error of JSON.parse, because it shows a part of the text. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw refused('the attributes of the conversation are not JSON');
-  }
-}
 
 const isAbsent = (error: unknown): boolean =>
   error instanceof NotPerformed && (error.status === 404 || error.status === 405);

@@ -28,16 +28,8 @@ const SLACK = 10_000;
 /** Parses the ids that a statement of this file returns. A helpdesk's database sends JSON as text. */
 export const idsOf = (text = 'null'): Ids => idsShape.parse(JSON.parse(text));
 
-const each = (of: (name: (typeof NUMBERED)[number]) => number): Ids => ({
-  contacts: of('contacts'),
-  contact_inboxes: of('contact_inboxes'),
-  conversations: of('conversations'),
-  messages: of('messages'),
-  attachments: of('attachments'),
-  notes: of('notes'),
-  csat_survey_responses: of('csat_survey_responses'),
-  reporting_events: of('reporting_events'),
-});
+const each = (of: (name: (typeof NUMBERED)[number]) => number): Ids =>
+  idsShape.parse(Object.fromEntries(NUMBERED.map((name) => [name, of(name)])));
 
 /** SQL for the newest ids as a JSON object, over all accounts, because one sequence serves them all. */
 export const newest = (desk: Desk): string =>

@@ -115,12 +115,7 @@ export async function tellAll(desk: Desk, wanted: Wanted): Promise<ToldAll> {
       bots.set(kind, (bots.get(kind) ?? new Set()).add(id));
   }
   for (const [kind, ids] of bots) changes.push(...(await tell(desk, kind, [...ids])).changes);
-  const users = [...new Set([...wanted.members, ...former])];
-  if (users.length > 0) {
-    const told = await tell(desk, 'users', users, { anyUser: true });
-    changes.push(...told.changes);
-    records.push(...told.records);
-  }
+  await read('users', [...new Set([...wanted.members, ...former])], { anyUser: true });
   const present = new Set(records.map(({ external_id }) => external_id));
   for (const visitor of visitors.filter((id) => present.has(idOf(names, 'contact_inboxes', id)))) {
     // A visitor whose contact changed keeps only the notes of the new contact.

@@ -10,6 +10,7 @@ import { RECORD_TYPES, type RecordType } from './records.ts';
 import type { StagedRow } from './row.ts';
 import { SourceLost } from './run.ts';
 import { TABLES } from './tables.ts';
+import type { ImportCounts } from './tally.ts';
 
 /** A source that this process runs. Every write names the epoch of the lease. */
 export interface HeldSource {
@@ -20,14 +21,7 @@ export interface HeldSource {
   readonly digest?: PersonDigest | undefined;
 }
 
-export interface Written {
-  readonly written: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly rejected: number;
-  /** Records of erased people, which were left out. */
-  readonly suppressed: number;
-}
+export type Written = Omit<ImportCounts, 'read'>;
 
 interface Staged extends StagedRow {
   readonly seq: number;

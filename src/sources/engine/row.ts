@@ -40,25 +40,10 @@ export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent
       return { type, external_id, owner: record.organization, refs, links, data: { name, email, role, enabled } };
     }
     case 'contact': {
-      const data = {
-        name: record.name,
-        first_name: record.first_name,
-        last_name: record.last_name,
-        email: record.email,
-        mobile: record.mobile,
-        mobile_e164: phoneToE164(record.mobile, record.country),
-        phone: record.phone,
-        phone_e164: phoneToE164(record.phone, record.country),
-        company: record.company,
-        language: record.language,
-        country: record.country,
-        time_zone: record.time_zone,
-        blocked: record.blocked,
-        deleted: record.deleted,
-        created_at: record.created_at,
-        updated_at: record.updated_at,
-      };
-      return { type, external_id, owner: record.website, at: record.created_at, data };
+      const { type: _, external_id: __, website: owner, ...data } = record;
+      const mobile_e164 = phoneToE164(record.mobile, record.country);
+      const phone_e164 = phoneToE164(record.phone, record.country);
+      return { type, external_id, owner, at: record.created_at, data: { ...data, mobile_e164, phone_e164 } };
     }
     case 'visitor': {
       const { website: owner, contacts: links, nickname, blocked, created_at, last_seen_at } = record;
@@ -66,16 +51,11 @@ export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent
       return { type, external_id, owner, at: created_at, links, data };
     }
     case 'ai_feature': {
-      const { name, ai_type, enabled } = record;
+      const { website: owner, name, ai_type, enabled } = record;
       const versions = record.versions.map((one) => one.version).sort((a, b) => a - b);
       const active = record.versions.filter((one) => one.active).map((one) => one.version);
       const active_version = active.length === 0 ? null : Math.max(...active);
-      return {
-        type,
-        external_id,
-        owner: record.website,
-        data: { name, type: ai_type, enabled, versions, active_version },
-      };
+      return { type, external_id, owner, data: { name, type: ai_type, enabled, versions, active_version } };
     }
     case 'disposition': {
       const { value, label, group: group_name, enabled, position } = record;
@@ -97,64 +77,29 @@ export function rowOf(record: ImportRecord | SourceFile, content?: StoredContent
       return { type, external_id, owner, data };
     }
     case 'conversation': {
-      const { visitor, channel, team, subsite, operator, contacts: links, rating } = record;
+      const { type: _, external_id: __, website: owner, contacts: links, rating, ...members } = record;
+      const { visitor, channel, team, subsite, operator, ...data } = members;
+      const { created_at: at, updated_at = at } = data;
       return {
-        type,
-        external_id,
-        owner: record.website,
-        at: record.created_at,
+        ...{ type, external_id, owner, at, links },
         refs: [visitor ?? null, channel ?? null, team ?? null, subsite ?? null, operator ?? null],
-        links,
-        data: {
-          status: record.status,
-          platform: record.platform,
-          language: record.language,
-          subject: record.subject,
-          disposition: record.disposition,
-          rating_label: rating?.label,
-          rating_score: rating?.score,
-          created_at: record.created_at,
-          updated_at: record.updated_at ?? record.created_at,
-          first_response_at: record.first_response_at,
-          closed_at: record.closed_at,
-        },
+        data: { ...data, updated_at, rating_label: rating?.label, rating_score: rating?.score },
       };
     }
     case 'message': {
-      const { author, author_type, kind, text, redacted } = record;
+      const { type: _, external_id: __, conversation: owner, author, ai_feature, in_reply_to, ...data } = record;
+      const { author_type, kind, text, redacted, created_at: at } = data;
       const [visitor, operator] = author_type === 'visitor' ? [author, undefined] : [undefined, author];
       const plain = kind === 'html' && text !== undefined ? htmlToText(text) : text;
-      return {
-        type,
-        external_id,
-        owner: record.conversation,
-        at: record.created_at,
-        refs: [visitor ?? null, operator ?? null, record.ai_feature ?? null, record.in_reply_to ?? null],
-        data: {
-          author_type,
-          visibility: record.visibility,
-          kind,
-          text: redacted ? null : plain,
-          language: record.language,
-          created_at: record.created_at,
-          edited_at: record.edited_at,
-          delivery_status: record.delivery_status,
-          ai_generated: record.ai_generated,
-          redacted,
-        },
-      };
+      const refs = [visitor ?? null, operator ?? null, ai_feature ?? null, in_reply_to ?? null];
+      return { type, external_id, owner, at, refs, data: { ...data, text: redacted ? null : plain } };
     }
     case 'file': {
       if ('size' in record) return sourceFileRow(record, content);
       const { type: _, external_id: __, message: owner, content_base64: ___, path: ____, ...data } = record;
       const stored = content && { size: content.size, sha256: content.sha256, version: content.sha256.slice(0, 32) };
-      return {
-        type,
-        external_id,
-        owner,
-        at: record.created_at,
-        data: { ...data, name: fileName(record.name), ...stored },
-      };
+      const named = { ...data, name: fileName(record.name), ...stored };
+      return { type, external_id, owner, at: record.created_at, data: named };
     }
     case 'note': {
       const { title, text, created_at } = record;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fragment, raw, sql } from '../../core/sql.ts';
+import { holdsIn } from '../../store/driver/answers.ts';
 import { sqlState } from '../../store/driver/errors.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import type { Position } from '../source.ts';
@@ -107,19 +108,16 @@ export async function takeRun(db: Database, subject: Subject, signal: AbortSigna
       await db
         .query(sql`SELECT gateway.import_begin(${slot}, ${epoch}, ${described}::text::jsonb, ${named}::text, ${!live})`)
         .catch(explainLostLease);
-      const [row] = await db.query<{ checked: boolean }>(
-        sql`SELECT gateway.import_checked(${slot}, ${epoch}, ${subject.checked === true}) AS checked`,
+      const checked = db.query<{ holds: boolean }>(
+        sql`SELECT gateway.import_checked(${slot}, ${epoch}, ${subject.checked === true}) AS holds`,
       );
-      if (row?.checked !== true) throw new ImportBusy('A person is being erased. Start the import again.');
+      if (!(await holdsIn(checked))) throw new ImportBusy('A person is being erased. Start the import again.');
     },
     finish: async () => {
       await db.query(sql`SELECT gateway.import_finish(${slot}, ${epoch})`).catch(explainLostLease);
     },
     release: () => giveBack(sql`'-infinity'`),
-    wanted: async () => {
-      const [row] = await db.query<{ wanted: boolean }>(sql`SELECT gateway.import_wanted(${slot}) AS wanted`);
-      return row?.wanted === true;
-    },
+    wanted: () => holdsIn(db.query(sql`SELECT gateway.import_wanted(${slot}) AS holds`)),
     park: () => giveBack(sql`clock_timestamp() + interval '2 minutes'`),
     spend: async ({ milliseconds, answers }, { window, fewest, total }) => {
       const [row] = await db.query<{ why: 'slow' | 'long' | null }>(sql`

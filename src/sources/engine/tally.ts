@@ -3,15 +3,10 @@ import type { Database } from '../../store/driver/postgres.ts';
 import type { RecordType } from './records.ts';
 import type { Run } from './run.ts';
 
-export interface ImportCounts {
-  readonly read: number;
-  readonly written: number;
-  readonly unchanged: number;
-  readonly removed: number;
-  readonly rejected: number;
-  /** Records of erased people, which were left out. */
-  readonly suppressed: number;
-}
+/** `suppressed`: records of erased people, which were left out. */
+const COUNTS = ['read', 'written', 'unchanged', 'removed', 'rejected', 'suppressed'] as const;
+
+export type ImportCounts = Readonly<Record<(typeof COUNTS)[number], number>>;
 
 export interface ImportTally extends ImportCounts {
   /** '' stands for lines of an unknown type. */
@@ -36,14 +31,9 @@ export async function resultOf(db: Database, run: Run): Promise<ImportResult> {
 export function total(tally: readonly ImportTally[]): ImportResult {
   const types: Partial<Record<RecordType | '', ImportCounts>> = {};
   const sum = { read: 0, written: 0, unchanged: 0, removed: 0, rejected: 0, suppressed: 0 };
-  for (const { type, read, written, unchanged, removed, rejected, suppressed } of tally) {
-    types[type] = { read, written, unchanged, removed, rejected, suppressed };
-    sum.read += read;
-    sum.written += written;
-    sum.unchanged += unchanged;
-    sum.removed += removed;
-    sum.rejected += rejected;
-    sum.suppressed += suppressed;
+  for (const { type, ...counts } of tally) {
+    types[type] = counts;
+    for (const name of COUNTS) sum[name] += counts[name];
   }
   return { ...sum, types };
 }

@@ -14,7 +14,7 @@ export function explainSource(error: unknown): string {
   if (error instanceof SourceRefused || error instanceof ForeignServerRefused) return error.message;
   if (error instanceof OtherInstallation) return OTHER_INSTALLATION;
   const cause = error instanceof StoreUnreachable ? error.cause : error;
-  const code = sqlState(cause) || systemCode(cause);
+  const code = sqlState(cause);
   const away = error instanceof StoreUnreachable ? AWAY : undefined;
   const reason = REASONS.find(([pattern]) => pattern.test(code))?.[1] ?? away;
   return reason ?? `Reading the source failed${code === '' ? '' : ` (${code})`}. The gateway tries again.`;
@@ -38,6 +38,3 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^GW005/, 'A person was erased while the source was read. The gateway tries again.'],
   [/^57014/, 'A statement in the database of the helpdesk took too long. The gateway tries again.'],
 ];
-
-const systemCode = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';

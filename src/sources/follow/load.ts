@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import { raw, sql } from '../../core/sql.ts';
+import { seldom } from '../../flow/seldom.ts';
 import type { Database } from '../../store/driver/postgres.ts';
 import { apply, type Progress } from '../engine/apply.ts';
 import type { HeldSource } from '../engine/page.ts';
@@ -225,11 +226,5 @@ async function keepRejects(db: Database, held: HeldSource, run: Run, tried: read
 }
 
 /** Notes the progress at most twice a second. A lost note is no loss. */
-function teller(db: Database, held: HeldSource): (progress: Progress) => void {
-  let at = 0;
-  return (progress) => {
-    if (performance.now() - at < TOLD) return;
-    at = performance.now();
-    keepProgress(db, held, progress).catch(() => undefined);
-  };
-}
+const teller = (db: Database, held: HeldSource) =>
+  seldom(TOLD, (progress: Progress) => void keepProgress(db, held, progress).catch(() => undefined));

@@ -114,18 +114,13 @@ export function hostReader(
 function atMostEvery(milliseconds: number, work: () => void): () => void {
   let [resting, again] = [false, false];
   return function hear(): void {
-    if (resting) {
-      again = true;
-      return;
-    }
+    again = resting;
+    if (resting) return;
     resting = true;
     work();
     setTimeout(() => {
       resting = false;
-      if (again) {
-        again = false;
-        hear();
-      }
+      if (again) hear();
     }, milliseconds);
   };
 }

@@ -17,14 +17,7 @@ export interface Opening {
  * The calls of a reader. `reread` starts a walk, `next` returns its next page, `end` ends it. The first argument names
  * the walk. `part` returns the next part of a page.
  */
-export type ReaderMethod =
-  | Exclude<keyof Source, 'listen' | 'reread'>
-  | 'listen'
-  | 'unlisten'
-  | 'reread'
-  | 'next'
-  | 'end'
-  | 'part';
+export type ReaderMethod = keyof Source | 'unlisten' | 'next' | 'end' | 'part';
 
 export interface ThreadCall<Method extends string> {
   readonly id: number;

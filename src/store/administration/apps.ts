@@ -22,7 +22,7 @@ export interface AppRecord {
   readonly client_host: string | null;
   readonly quota_per_minute: number;
   readonly burst: number;
-  /** The operations that the owner has switched off for the app, by name. */
+  /** The operations that an owner or admin has switched off for the app, by name. */
   readonly switched_off: string[];
   readonly created_at: Date;
 }
@@ -64,17 +64,11 @@ export async function readApps(db: Database, filter: { id?: string; tenant?: str
 }
 
 /** An app with what an administrator needs in a list. */
-export interface AppSummary {
-  readonly id: string;
-  readonly name: string;
-  readonly client_host: string | null;
-  readonly created_at: Date;
+export interface AppSummary extends Pick<AppRecord, 'id' | 'name' | 'client_host' | 'created_at' | 'switched_off'> {
   readonly active_credentials: number;
   readonly active_consents: number;
   /** The first end of an active credential. Null without one. */
   readonly next_end: Date | null;
-  /** The operations that an owner or admin has switched off for the app, by name. */
-  readonly switched_off: string[];
   /** The writes that the policies of its credentials name. */
   readonly writes: string[];
 }

@@ -1,14 +1,13 @@
 import { sql } from '../../core/sql.ts';
+import { holdsIn, numberOf } from '../driver/answers.ts';
 import type { Database } from '../driver/postgres.ts';
+import type { OrganizationRecord } from './directory.ts';
 
 /** The schema version of a store. 0: it is no store of the gateway. */
 export async function schemaVersion(db: Database): Promise<number> {
-  const [begun] = await db.read<{ begun: boolean }>(
-    sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,
-  );
-  if (begun?.begun !== true) return 0;
-  const [row] = await db.read<{ version: number }>(sql`SELECT max(version) AS version FROM public.gateway_migration`);
-  return row?.version ?? 0;
+  const begun = db.read<{ holds: boolean }>(sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS holds`);
+  if (!(await holdsIn(begun))) return 0;
+  return numberOf(db.read(sql`SELECT max(version) AS n FROM public.gateway_migration`));
 }
 
 export interface CellKeys {
@@ -48,12 +47,8 @@ export async function servingConnections(db: Database): Promise<number> {
   return row?.n ?? 0;
 }
 
-export interface CellOrganization {
+export interface CellOrganization extends Pick<OrganizationRecord, 'id' | 'external_id' | 'host' | 'moved_to'> {
   readonly number: string;
-  readonly id: string;
-  readonly external_id: string;
-  readonly host: string | null;
-  readonly moved_to: string | null;
 }
 
 export const readCellOrganizations = (db: Database): Promise<CellOrganization[]> =>

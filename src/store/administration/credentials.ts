@@ -1,6 +1,6 @@
 import { WAIT_BY_DEFAULT } from '../../core/authority.ts';
 import type { DataAccess, Restriction, Scope } from '../../core/scopes.ts';
-import { empty, type Fragment, join, sql } from '../../core/sql.ts';
+import { empty, type Fragment, join, raw, sql } from '../../core/sql.ts';
 import type { Database } from '../driver/postgres.ts';
 import {
   type Administrator,
@@ -13,7 +13,7 @@ import {
 } from './administrator.ts';
 
 /** A credential without its secrets and digests. Each write in this file is one statement. */
-export interface CredentialRecord extends Readonly<Record<Restriction, string[] | null>> {
+export interface CredentialRecord extends Omit<Policy, 'lifetime'> {
   readonly id: string;
   readonly installation_id: string;
   readonly app_id: string;
@@ -22,23 +22,7 @@ export interface CredentialRecord extends Readonly<Record<Restriction, string[] 
   readonly tenant: string;
   readonly environment: Environment;
   readonly state: 'active' | 'expired' | 'revoked';
-  readonly sites: string[];
-  readonly scopes: Scope[];
-  readonly data_access: DataAccess[];
-  readonly callbacks: string[];
-  readonly origins: string[];
-  /** The ranges of IP addresses from which the credential may be used. Empty: every address. */
-  readonly allow_ip: string[];
-  /** The operations whose writes a person must approve first. */
-  readonly approve: string[];
-  readonly approval_by: ApprovalBy;
-  /** The people who decide about these writes besides owners and admins, by id. */
-  readonly approvers: string[];
   readonly approver_emails: string[];
-  /** The operations by policy that the credential has. */
-  readonly write: string[];
-  /** Those of them that wait for a person by default, and need not. */
-  readonly without_approval: string[];
   readonly revision: number;
   readonly expires_at: Date;
   readonly revoked_at: Date | null;
@@ -64,11 +48,16 @@ export interface Policy extends Readonly<Record<Restriction, readonly string[] |
   readonly data_access: readonly DataAccess[];
   readonly callbacks: readonly string[];
   readonly origins: readonly string[];
+  /** The ranges of IP addresses from which the credential may be used. Empty: every address. */
   readonly allow_ip: readonly string[];
+  /** The operations whose writes a person must approve first. */
   readonly approve: readonly string[];
   readonly approval_by: ApprovalBy;
+  /** The people who decide about these writes besides owners and admins, by id. */
   readonly approvers: readonly string[];
+  /** The operations by policy that the credential has. */
   readonly write: readonly string[];
+  /** Those of them that wait for a person by default, and need not. */
   readonly without_approval: readonly string[];
   /** The lifetime in seconds from now. */
   readonly lifetime: number;
@@ -199,26 +188,25 @@ export async function updateCredential(
   return row;
 }
 
+/** The lists of texts that a change replaces as they are given. */
+const LISTS = [
+  ...(['scopes', 'data_access', 'channel_ids', 'team_ids', 'subsite_ids', 'callbacks', 'origins'] as const),
+  ...(['allow_ip', 'approvers', 'write'] as const),
+];
+
 function setLists(lists: Omit<PolicyChanges, 'lifetime' | 'sites'>): Fragment[] {
-  const { scopes, data_access, channel_ids, team_ids, subsite_ids, callbacks, origins, allow_ip } = lists;
-  const { approve, approval_by, approvers, write, without_approval: free = [] } = lists;
+  const { approve, approval_by, write, without_approval: free = [] } = lists;
   const waits = approve === undefined ? sql`approve` : sql`${approve}::text[]`;
   const written = write === undefined ? sql`write` : sql`${write}::text[]`;
   return [
-    ...(scopes === undefined ? [] : [sql`scopes = ${scopes}::text[]`]),
-    ...(data_access === undefined ? [] : [sql`data_access = ${data_access}::text[]`]),
-    ...(channel_ids === undefined ? [] : [sql`channel_ids = ${channel_ids}::text[]`]),
-    ...(team_ids === undefined ? [] : [sql`team_ids = ${team_ids}::text[]`]),
-    ...(subsite_ids === undefined ? [] : [sql`subsite_ids = ${subsite_ids}::text[]`]),
-    ...(callbacks === undefined ? [] : [sql`callbacks = ${callbacks}::text[]`]),
-    ...(origins === undefined ? [] : [sql`origins = ${origins}::text[]`]),
-    ...(allow_ip === undefined ? [] : [sql`allow_ip = ${allow_ip}::text[]`]),
+    ...LISTS.flatMap((name) => {
+      const list = lists[name];
+      return list === undefined ? [] : [sql`${raw(name)} = ${list}::text[]`];
+    }),
     ...(approval_by === undefined ? [] : [sql`approval_by = ${approval_by}::text`]),
-    ...(approvers === undefined ? [] : [sql`approvers = ${approvers}::text[]`]),
     ...(approve === undefined && free.length === 0
       ? []
       : [sql`approve = ARRAY(SELECT o FROM unnest(${waits}) AS o WHERE o <> ALL (${free}::text[]) ORDER BY o)`]),
-    ...(write === undefined ? [] : [sql`write = ${write}::text[]`]),
     // An operation that the policy names again waits again.
     ...(approve === undefined && write === undefined && free.length === 0
       ? []

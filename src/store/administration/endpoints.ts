@@ -49,14 +49,10 @@ const view = (rows: Fragment): Fragment => sql`
          e.created_at, e.updated_at
     FROM ${rows} e ORDER BY e.created_at, e.id`;
 
-export interface NewEndpoint {
-  readonly id: string;
+export interface NewEndpoint extends Pick<EndpointRecord, 'id' | 'tenant' | 'url' | 'description'> {
   readonly credential: string;
-  readonly tenant: string;
   readonly site: string;
-  readonly url: string;
   readonly eventTypes: readonly string[];
-  readonly description: string;
   /** The encrypted signing secret. */
   readonly secret: string;
 }

@@ -40,11 +40,8 @@ interface AppName {
   readonly app_name: string | null;
 }
 
-interface SumRow extends AppName {
+interface SumRow extends AppName, Omit<CallSums, 'p95'> {
   readonly start: Date;
-  readonly calls: number;
-  readonly failures: number;
-  readonly units: number;
   readonly buckets: readonly number[];
 }
 
@@ -143,11 +140,8 @@ export function p95Of(buckets: readonly number[]): number | null {
   return at >= BUCKETS - 1 ? Number.POSITIVE_INFINITY : 2 ** (at / 2);
 }
 
-export interface AppReading extends AppName {
+export interface AppReading extends AppName, Omit<CallSums, 'p95'> {
   readonly operation: string;
-  readonly calls: number;
-  readonly failures: number;
-  readonly units: number;
 }
 
 /** What each app calls, most calls first, and then pages and commands, from row `offset` on. `total` counts the rows of all pages. */

@@ -19,6 +19,7 @@ import type { Candidate } from './references.ts';
 export interface PersonRecord {
   readonly id: string;
   readonly tenant: string;
+  /** The public id of the organization. */
   readonly organization_id: string;
   readonly email: string;
   readonly role: Role;

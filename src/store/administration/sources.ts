@@ -66,16 +66,9 @@ export const isAlone = ({ state, held, created_at }: SourceRecord): boolean =>
 export const lagOf = ({ lag_seconds: seconds, behind }: SourceRecord): string =>
   seconds === null ? 'unknown' : `${Math.round(seconds)} s${behind === null ? '' : `, ${behind} changes wait`}`;
 
-export interface NewSource {
-  readonly id: string;
-  readonly tenant: string;
-  readonly kind: string;
-  readonly account: string;
-  readonly mode: 'poll' | 'live';
-  readonly period: number;
+export interface NewSource
+  extends Pick<SourceRecord, 'id' | 'tenant' | 'kind' | 'account' | 'mode' | 'period' | 'storage' | 'address'> {
   readonly timeZone: string;
-  readonly storage: string | null;
-  readonly address: string;
   readonly apiUrl: string | null;
   readonly apiToken: string | null;
 }

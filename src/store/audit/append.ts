@@ -1,14 +1,12 @@
 import { type Fragment, sql } from '../../core/sql.ts';
+import { numberOf } from '../driver/answers.ts';
 import { sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
+import type { AuditHead } from './verify.ts';
 
 /** A chain's end after a batch. `before`: the number of its last record before the batch. */
-export interface ChainHead {
-  readonly day: string;
+export interface ChainHead extends Omit<AuditHead, 'writer'> {
   readonly before: number;
-  readonly seq: number;
-  readonly kid: string;
-  readonly digest: string;
 }
 
 /**
@@ -46,18 +44,12 @@ export const prepareAudit = (db: Database, ahead: number): Promise<number> =>
   clockOf(db, sql`gateway.prepare_audit(${ahead}::integer)`);
 
 /** Drops the records of the oldest day, if it is over for more than `days` days. Returns the number of dropped days. */
-export async function dropAudit(db: Database, days: number): Promise<number> {
-  const [row] = await db.query<{ dropped: number }>(sql`SELECT gateway.drop_audit(${days}::integer) AS dropped`);
-  return row?.dropped ?? 0;
-}
+export const dropAudit = (db: Database, days: number): Promise<number> =>
+  numberOf(db.query(sql`SELECT gateway.drop_audit(${days}::integer) AS n`));
 
 /** Deletes the chains of dropped days, and at most `n` of their sums. Returns the number of these sums. */
-export async function clearAudit(db: Database, days: number, n: number): Promise<number> {
-  const [row] = await db.query<{ cleared: number }>(
-    sql`SELECT gateway.clear_audit(${days}::integer, ${n}::integer) AS cleared`,
-  );
-  return row?.cleared ?? 0;
-}
+export const clearAudit = (db: Database, days: number, n: number): Promise<number> =>
+  numberOf(db.query(sql`SELECT gateway.clear_audit(${days}::integer, ${n}::integer) AS n`));
 
 /** The last record of a process's chain of a day, as PostgreSQL has it. Undefined: it has no such chain. */
 export async function chainEnd(

@@ -3,6 +3,8 @@ import type { WebsiteKey } from '../../core/ids.ts';
 import type { Within } from '../../core/reads.ts';
 import { type Fragment, sql } from '../../core/sql.ts';
 import type { Command, Ending, Write } from '../../core/writes.ts';
+import { once } from '../../flow/once.ts';
+import { holdsIn, numberOf } from '../driver/answers.ts';
 import { isUnavailable } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { repeated } from '../driver/repeated.ts';
@@ -158,9 +160,8 @@ export async function settle(
   const { operationId, epoch, attempt = null, receipts } = held;
   const statement = sql`
     SELECT gateway.settle_audited(${operationId}, ${epoch}, ${attempt}::uuid,
-                                    ${outcome && JSON.stringify(outcome)}::text::json, ${receipts}::text[]) AS settled`;
-  const [row] = await repeated(() => db.query<{ settled: boolean }>(statement));
-  return row?.settled === true;
+                                    ${outcome && JSON.stringify(outcome)}::text::json, ${receipts}::text[]) AS holds`;
+  return holdsIn(repeated(() => db.query(statement)));
 }
 
 /** A command taken over after its lease expired. Only this process can now end it. */
@@ -177,33 +178,18 @@ export const takeLapsed = (db: Database, n: number): Promise<Lapsed[]> =>
       FROM gateway.take_lapsed(${LEASE}::integer * interval '1 millisecond', ${n})`);
 
 /** Erases at most `n` outcomes that are older than 24 hours. Returns their number. */
-export async function eraseOutcomes(db: Database, n: number): Promise<number> {
-  const [row] = await db.query<{ erased: number }>(sql`SELECT gateway.erase_outcomes(${n}) AS erased`);
-  return row?.erased ?? 0;
-}
+export const eraseOutcomes = (db: Database, n: number): Promise<number> =>
+  numberOf(db.query(sql`SELECT gateway.erase_outcomes(${n}) AS n`));
 
 /**
  * Lapses at most `n` pending writes whose time or authority has ended. Returns their number. `restored`: a backup was
  * restored, so all of them lapse.
  */
-export async function lapseApprovals(db: Database, n: number, restored = false): Promise<number> {
-  const [row] = await db.query<{ lapsed: number }>(
-    sql`SELECT gateway.lapse_approvals(${n}::integer, ${restored}::boolean) AS lapsed`,
-  );
-  return row?.lapsed ?? 0;
-}
+export const lapseApprovals = (db: Database, n: number, restored = false): Promise<number> =>
+  numberOf(db.query(sql`SELECT gateway.lapse_approvals(${n}::integer, ${restored}::boolean) AS n`));
 
 /** Returns a function that reads the key for operation ids from the store, only once. All replicas use the same key. */
-export function openLedgerKey(db: Database): () => Promise<Uint8Array> {
-  let known: Promise<Uint8Array> | undefined;
-  return () => {
-    known ??= ledgerKey(db).catch((error: unknown) => {
-      known = undefined;
-      throw error;
-    });
-    return known;
-  };
-}
+export const openLedgerKey = (db: Database): (() => Promise<Uint8Array>) => once(() => ledgerKey(db));
 
 async function ledgerKey(db: Database): Promise<Uint8Array> {
   const [row] = await db.read<{ key: Uint8Array }>(sql`SELECT key FROM gateway.ledger_key`);

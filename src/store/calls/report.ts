@@ -103,11 +103,7 @@ export async function readReport(
       source: 'persisted',
       truncated,
       cache_seconds: 0,
-      restriction_dimensions: [
-        ...(restrictions.channel_ids ? (['channel'] as const) : []),
-        ...(restrictions.team_ids ? (['team'] as const) : []),
-        ...(restrictions.subsite_ids ? (['subsite'] as const) : []),
-      ],
+      restriction_dimensions: (['channel', 'team', 'subsite'] as const).filter((one) => restrictions[`${one}_ids`]),
       data_access: {
         content_derived_measures: seen.content,
         language_labels: seen.language,

@@ -34,7 +34,7 @@ interface HitPosition {
   readonly unread: string | undefined;
 }
 
-interface SearchRow {
+interface SearchRow extends Omit<SearchHit, 'kind' | 'website' | 'created_at'> {
   readonly known: boolean;
   readonly found: number;
   /** The positions of the newest and the oldest hit of the window. Null if there is no hit. */
@@ -43,17 +43,8 @@ interface SearchRow {
   /** Null if the page has no hit. */
   readonly kind: number | null;
   readonly site: string;
-  readonly id: string;
-  readonly conversation_id: string | null;
-  readonly visitor_id: string | null;
   readonly at: Date;
   readonly place: string;
-  readonly subject: string | null;
-  readonly snippet: string | null;
-  readonly status: string | null;
-  readonly author_type: string | null;
-  readonly matches: number | null;
-  readonly customer: readonly [id: string, name: string | null] | null;
   readonly corrected: readonly Correction[];
   readonly mask: number;
   /** The spellings that stand in the text of this hit. */

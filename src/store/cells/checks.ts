@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Refused } from '../../core/refused.ts';
 import { sql } from '../../core/sql.ts';
+import { holdsIn } from '../driver/answers.ts';
 import { refusesSettings, StoreUnreachable, sqlState } from '../driver/errors.ts';
 import type { Database } from '../driver/postgres.ts';
 import { type CellFacts, readCellFacts } from './facts.ts';
@@ -258,8 +259,5 @@ export async function mustBeFree(source: Database, target: Database, tenant: str
 }
 
 async function suppressions(source: Database, tenant: string): Promise<boolean> {
-  const [row] = await source.query<{ some: boolean }>(
-    sql`SELECT EXISTS (SELECT FROM gateway.suppression WHERE tenant = ${tenant}) AS some`,
-  );
-  return row?.some === true;
+  return holdsIn(source.query(sql`SELECT EXISTS (SELECT FROM gateway.suppression WHERE tenant = ${tenant}) AS holds`));
 }

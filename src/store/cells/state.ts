@@ -1,4 +1,5 @@
 import { sql } from '../../core/sql.ts';
+import { holdsIn } from '../driver/answers.ts';
 import type { Database } from '../driver/postgres.ts';
 import { number } from './tables.ts';
 
@@ -150,10 +151,9 @@ export async function openArrival(target: Database, tenant: string): Promise<boo
 
 /** True if this connection holds the lock of the command, or takes it now. Only one command moves an organization. */
 export async function holdCommand(locked: Database, tenant: string): Promise<boolean> {
-  const [row] = await locked.query<{ taken: boolean }>(
-    sql`SELECT pg_try_advisory_lock(hashtextextended(${COMMAND + number(tenant)}, 0)) AS taken`,
+  return holdsIn(
+    locked.query(sql`SELECT pg_try_advisory_lock(hashtextextended(${COMMAND + number(tenant)}, 0)) AS holds`),
   );
-  return row?.taken === true;
 }
 
 /** What must end before an organization can leave: `import` or `erasure`. */

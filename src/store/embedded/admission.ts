@@ -1,4 +1,4 @@
-import { closeSync, fchownSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fchownSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 
@@ -6,7 +6,7 @@ import type { Binaries } from './binaries.ts';
 import type { Account } from './identity.ts';
 import { loopback } from './loopback.ts';
 import type { Platform } from './platform.ts';
-import { errorCode } from './unavailable.ts';
+import { textOf } from './text.ts';
 
 const MAP = 'gateway';
 const HEAD = '# Written by the gateway at each start.\n';
@@ -56,7 +56,7 @@ export function ourName(): string | undefined {
 }
 
 function admitted(identities: string): string[] {
-  const text = read(identities);
+  const text = textOf(identities);
   if (text?.startsWith(HEAD) !== true) return [];
   return [...text.matchAll(/^\w+ "(.+)" /gm)].map(([, name = '']) => name);
 }
@@ -66,7 +66,7 @@ function admitted(identities: string): string[] {
  * changed.
  */
 function replace(path: string, text: string, account: Account | undefined): boolean {
-  if (read(path) === text) return false;
+  if (textOf(path) === text) return false;
   const draft = `${path}.new`;
   rmSync(draft, { force: true });
   const file = openSync(draft, 'wx', 0o600);
@@ -78,13 +78,4 @@ function replace(path: string, text: string, account: Account | undefined): bool
   }
   renameSync(draft, path);
   return true;
-}
-
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
 }

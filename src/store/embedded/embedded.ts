@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 
 import postgres from 'postgres';
 
+import { once } from '../../flow/once.ts';
 import { admit, ourName } from './admission.ts';
 import { findBinaries } from './binaries.ts';
 import { clusterExists, makeCluster, superuser } from './cluster.ts';
@@ -94,19 +95,14 @@ async function open(
       revive: () => alone(platform, dataDir, async () => void (await startOrAdopt(site, port))),
       log,
     });
-    const leave = async () => {
+    const stop = once(async () => {
       await unwatch();
       await alone(platform, dataDir, async () => {
         holder.release();
         await stopUnlessHeld(dataDir, site);
       });
       close();
-    };
-    let leaving: Promise<void> | undefined;
-    const stop = () => {
-      leaving ??= leave();
-      return leaving;
-    };
+    });
     const { origin } = binaries;
     return { host, port, database, username: database, ...password, version, origin, adopted, stop };
   } catch (error) {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 
 import type { Binaries } from './binaries.ts';
 import type { Account } from './identity.ts';
 import { run } from './run.ts';
-import { errorCode } from './unavailable.ts';
+import { textOf } from './text.ts';
 
 /** The address of a server without Unix sockets. No other machine reaches this address. */
 export const loopback = '127.0.0.1';
@@ -23,11 +23,8 @@ export const withPassword = (dataDir: string): string[] => {
 /** Reads the password of the cluster, or makes the password. Only the gateway's user may read the file. */
 export function passwordOf(dataDir: string): string {
   const path = fileIn(dataDir);
-  try {
-    return readFileSync(path, 'utf8').trim();
-  } catch (error) {
-    if (errorCode(error) !== 'ENOENT') throw error;
-  }
+  const made = textOf(path);
+  if (made !== undefined) return made.trim();
   const password = randomBytes(24).toString('hex');
   writeFileSync(path, `${password}\n`, { mode: 0o600, flag: 'wx' });
   return password;

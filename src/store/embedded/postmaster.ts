@@ -9,6 +9,7 @@ import type { Lock } from './locks.ts';
 import { control, freePort, loopback, starting } from './loopback.ts';
 import { markOf, type Platform } from './platform.ts';
 import { anywhere, programEnvironment } from './run.ts';
+import { textOf } from './text.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 /** The port of a server with a socket is only part of the socket's name. This server listens on no network. */
@@ -258,14 +259,9 @@ function sweep(cluster: string): void {
 }
 
 function pidFile(cluster: string): { pid: number; port: number; state: string | undefined } | undefined {
-  try {
-    const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n');
-    const pid = Number(lines[0]);
-    return Number.isInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]), state: lines[7]?.trim() } : undefined;
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
-    throw error;
-  }
+  const lines = textOf(join(cluster, 'postmaster.pid'))?.split('\n') ?? [];
+  const pid = Number(lines[0]);
+  return Number.isInteger(pid) && pid > 0 ? { pid, port: Number(lines[3]), state: lines[7]?.trim() } : undefined;
 }
 
 function send(pid: number, signal: 'SIGINT' | 'SIGQUIT' | 'SIGHUP'): void {

@@ -1,3 +1,4 @@
+import { PeriodicJob } from '../../flow/periodic-job.ts';
 import { errorCode, StoreUnavailable } from './unavailable.ts';
 
 /** Two pauses in milliseconds. `interval`: the pause between two checks. `rest`: the pause after a failed restart. */
@@ -14,24 +15,19 @@ export function watch(options: {
   log: (message: string) => void;
 }): () => Promise<void> {
   const { lives, revive, log } = options;
-  let reviving: Promise<void> | undefined;
   let quietUntil = 0;
-  const timer = setInterval(() => {
-    if (reviving || Date.now() < quietUntil || lives()) return;
-    log('PostgreSQL ended unexpectedly; starting it again');
-    reviving = revive()
-      .catch((error: unknown) => {
-        quietUntil = Date.now() + rest;
-        if (error instanceof StoreUnavailable) log(error.message);
-        else log(`PostgreSQL could not be started again (${errorCode(error) ?? String(error)})`);
-      })
-      .finally(() => {
-        reviving = undefined;
-      });
-  }, interval);
-  timer.unref();
-  return async () => {
-    clearInterval(timer);
-    await reviving;
-  };
+  const job = new PeriodicJob({
+    every: interval,
+    run: async () => {
+      if (Date.now() < quietUntil || lives()) return;
+      log('PostgreSQL ended unexpectedly; starting it again');
+      await revive();
+    },
+    onError: (error) => {
+      quietUntil = Date.now() + rest;
+      if (error instanceof StoreUnavailable) log(error.message);
+      else log(`PostgreSQL could not be started again (${errorCode(error) ?? String(error)})`);
+    },
+  });
+  return () => job.stop();
 }

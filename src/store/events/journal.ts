@@ -2,6 +2,7 @@ import type { EVENT_FAMILIES } from '../../core/events.ts';
 import type { WebsiteKey } from '../../core/ids.ts';
 import { sql } from '../../core/sql.ts';
 import { MOVED } from '../calls/moved.ts';
+import { numberOf } from '../driver/answers.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /** Upkeep of the journals: retention, heartbeats, held event families and gaps (06_journal.sql). */
@@ -24,26 +25,16 @@ const KEPT = 7 * 24 * 3600;
 const SILENCE = 300;
 
 /** Deletes at most `n` receipts older than 7 days. Returns their number. */
-export async function trimJournals(db: Database, n: number): Promise<number> {
-  const [row] = await db.query<{ removed: number }>(
-    sql`SELECT gateway.trim_journals(make_interval(secs => ${KEPT}::integer), ${n}::integer) AS removed`,
-  );
-  return row?.removed ?? 0;
-}
+export const trimJournals = (db: Database, n: number): Promise<number> =>
+  numberOf(db.query(sql`SELECT gateway.trim_journals(make_interval(secs => ${KEPT}::integer), ${n}::integer) AS n`));
 
 /** Appends heartbeats for families that were silent for 5 minutes, on at most `n` websites. Returns their number. */
-export async function beatFamilies(db: Database, n: number): Promise<number> {
-  const [row] = await db.query<{ websites: number }>(
-    sql`SELECT gateway.beat_families(make_interval(secs => ${SILENCE}::integer), ${n}::integer) AS websites`,
-  );
-  return row?.websites ?? 0;
-}
+export const beatFamilies = (db: Database, n: number): Promise<number> =>
+  numberOf(db.query(sql`SELECT gateway.beat_families(make_interval(secs => ${SILENCE}::integer), ${n}::integer) AS n`));
 
 /** Appends the receipts that an abandoned import has not appended. Returns their number. */
-export async function settleAbandonedImport(db: Database): Promise<number> {
-  const [row] = await db.query<{ settled: number }>(sql`SELECT gateway.settle_abandoned_import() AS settled`);
-  return row?.settled ?? 0;
-}
+export const settleAbandonedImport = (db: Database): Promise<number> =>
+  numberOf(db.query(sql`SELECT gateway.settle_abandoned_import() AS n`));
 
 /** Holds back the receipts of an event family. Returns false if they were already held back. */
 export async function holdFamily(db: Database, { tenant, site }: JournalOf, family: Family): Promise<boolean> {

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '../../core/sql.ts';
+import { holdsIn, numberOf } from '../driver/answers.ts';
 import type { Database } from '../driver/postgres.ts';
 
 /**
@@ -49,20 +50,16 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
       told = true;
       // A statement that waits for a lock has a snapshot, and CREATE INDEX CONCURRENTLY waits for snapshots. So ask
       // again and again, and never wait in PostgreSQL.
-      const [row] = await builder.query<{ mine: boolean }>(sql`SELECT pg_try_advisory_lock(${LOCK}) AS mine`);
-      if (row?.mine === true) await buildNext(builder, stop, log);
+      const mine = await holdsIn(builder.query(sql`SELECT pg_try_advisory_lock(${LOCK}) AS holds`));
+      if (mine) await buildNext(builder, stop, log);
       else await pause(every, undefined, { signal: stop }).catch(() => undefined);
     }
     if (told && !stop.aborted) log('the indexes are built');
     // The search answers meanwhile, without corrections.
     const kinds = await db.query<{ kind: string }>(sql`SELECT kind FROM gateway.unspelled ORDER BY kind`);
     for (const { kind } of kinds) {
-      for (let more = true; more && !stop.aborted; ) {
-        const [row] = await db.query<{ more: boolean }>(
-          sql`SELECT gateway.spell_rows(${kind}, ${SPELLED_ROWS}) AS more`,
-        );
-        more = row?.more === true;
-      }
+      for (let more = true; more && !stop.aborted; )
+        more = await holdsIn(db.query(sql`SELECT gateway.spell_rows(${kind}, ${SPELLED_ROWS}) AS holds`));
     }
     if (kinds.length > 0 && !stop.aborted) log('the spellings of the search are noted');
   } finally {
@@ -73,10 +70,8 @@ export async function buildIndexes(options: BuildOptions): Promise<void> {
 async function buildNext(db: Database, stop: AbortSignal, log: BuildOptions['log']): Promise<void> {
   const kinds = await db.query<{ kind: string }>(sql`SELECT kind FROM gateway.unnoted_block ORDER BY kind`);
   for (const { kind } of kinds) {
-    for (let more = true; more && !stop.aborted; ) {
-      const [row] = await db.query<{ more: boolean }>(sql`SELECT gateway.note_blocks(${kind}, ${ROWS}) AS more`);
-      more = row?.more === true;
-    }
+    for (let more = true; more && !stop.aborted; )
+      more = await holdsIn(db.query(sql`SELECT gateway.note_blocks(${kind}, ${ROWS}) AS holds`));
   }
   const [next] = await db.query<MissingIndex>(
     sql`SELECT name, relation, definition FROM gateway.unbuilt_index LIMIT 1`,
@@ -94,12 +89,11 @@ async function buildNext(db: Database, stop: AbortSignal, log: BuildOptions['log
 }
 
 /** Counts the tables and indexes that the search waits for. */
-export async function missingIndexes(db: Database): Promise<number> {
-  const [row] = await db.query<{ count: number }>(
-    sql`SELECT ((SELECT count(*) FROM gateway.unbuilt_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS count`,
+export const missingIndexes = (db: Database): Promise<number> =>
+  numberOf(
+    db.query(sql`
+      SELECT ((SELECT count(*) FROM gateway.unbuilt_index) + (SELECT count(*) FROM gateway.unnoted_block))::integer AS n`),
   );
-  return row?.count ?? 0;
-}
 
 /** A line about the build that runs now, by whichever process. `undefined` if none runs. */
 async function progress(db: Database): Promise<string | undefined> {

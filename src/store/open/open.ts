@@ -1,3 +1,4 @@
+import { pauseUpTo } from '../../flow/pause.ts';
 import { hostsOf } from '../driver/hosts.ts';
 import type { Replica } from '../driver/lineage.ts';
 import { type Database, openDatabase } from '../driver/postgres.ts';
@@ -183,18 +184,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         statementTimeout: BUILD_TIMEOUT,
         name: `${name}-build`,
       });
-      let leave: () => void = () => undefined;
-      const left = new Promise<false>((resolve) => {
-        leave = () => resolve(false);
+      let built = false;
+      const work = buildIndexes({ builder, db: upkeep, log, stop }).then(() => {
+        built = !stop.aborted;
       });
-      stop.addEventListener('abort', leave, { once: true });
-      const built = buildIndexes({ builder, db: upkeep, log, stop }).then(() => true);
       // After `stop`, nobody waits for the build. This handler prevents an unhandled rejection.
-      built.catch(() => undefined);
-      return await Promise.race([built, left]).finally(() => {
-        stop.removeEventListener('abort', leave);
-        void builder.close();
-      });
+      work.catch(() => undefined);
+      await pauseUpTo(Infinity, [work], stop).finally(() => void builder.close());
+      return built;
     };
     return { db, slow, upkeep, audit, sources, writers, tasks, replica, embedded, version, pools, build, close };
   } catch (error) {

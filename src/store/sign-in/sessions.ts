@@ -1,15 +1,10 @@
 import { sql } from '../../core/sql.ts';
-import type { Role } from '../administration/people.ts';
+import type { PersonRecord, Role } from '../administration/people.ts';
 import { atPrimary, mayConsent, mayEnter } from '../calls/guard.ts';
 import type { Database } from '../driver/postgres.ts';
 
-export interface Person {
-  readonly id: string;
-  readonly tenant: string;
-  readonly email: string;
+export interface Person extends Pick<PersonRecord, 'id' | 'tenant' | 'email' | 'organization_id'> {
   readonly role: Exclude<Role, 'operator'>;
-  /** The public id of the organization. */
-  readonly organization_id: string;
 }
 
 const SESSIONS = 20;

@@ -15,14 +15,19 @@ export interface TaskText {
 
 /** A stored A2A task. `grants` identifies the permissions that a reader must have to get the artifact. */
 export interface TaskRow {
+  /** The id of the task: `task_` and 32 hexadecimal digits. */
   readonly id: string;
+  /** The context id, from the client or made by the gateway. */
   readonly contextId: string;
   /** `null` while the task waits for a message that names a skill. */
   readonly skill: string | null;
   readonly websiteId: string | null;
   readonly state: TaskState;
+  /** The time of the last change of state, in whole milliseconds of PostgreSQL's clock. */
   readonly stateAt: Date;
+  /** The task expires 15 minutes after acceptance, or earlier if its credential ends earlier. */
   readonly expiresAt: Date;
+  /** Why the task has failed: a failure code, `artifact_too_large` or `interrupted`. `null` if it has not failed. */
   readonly failure: string | null;
   readonly grants: Uint8Array;
   /** The artifact of the task. `null` when the task has no artifact, or when the read did not ask for artifacts. */
@@ -32,18 +37,14 @@ export interface TaskRow {
 }
 
 /** A new task. `owner` is the process that has the arguments of the task. */
-export interface Accepting {
-  readonly id: string;
+export interface Accepting extends Pick<TaskRow, 'id' | 'grants' | 'contextId' | 'websiteId'> {
   /** HMAC of the credential and of the message's id. */
   readonly message: Uint8Array;
   /** HMAC of the skill and its arguments. Without a skill, of the text. */
   readonly fingerprint: Uint8Array;
-  readonly grants: Uint8Array;
-  readonly contextId: string;
   /** `null`: the message names no skill, so the task waits for one. Such a message has a text. */
   readonly skill: string | null;
   readonly text: TaskText | undefined;
-  readonly websiteId: string | null;
   readonly owner: string;
   /** The failure code of the task if its process is lost. `outcome_unknown`: the task may have written. */
   readonly lostAs: 'interrupted' | 'outcome_unknown';

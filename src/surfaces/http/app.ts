@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { Failure } from '../../core/failures.ts';
+import { once } from '../../flow/once.ts';
 import { asFailure } from '../../gateway/call.ts';
-import { ANY_HOST, DOCUMENT_AGE, type Document, document, once, sendDocument } from './document.ts';
+import { ANY_HOST, DOCUMENT_AGE, type Document, document, sendDocument } from './document.ts';
 import { contextOf } from './exchange.ts';
 import { recent } from './recent.ts';
 import { noteRefusal, type RequestRecord } from './records.ts';

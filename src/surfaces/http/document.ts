@@ -22,21 +22,6 @@ export interface Document {
   readonly parts: readonly Buffer[];
 }
 
-/**
- * Makes a value at its first call, because most processes never serve most of the documents. After a promise that fails,
- * the next call tries again.
- */
-export function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    if (made) return made.value;
-    const value = make();
-    made = { value };
-    if (value instanceof Promise) value.catch(() => (made = undefined));
-    return value;
-  };
-}
-
 /** `maxAge` is the cache time in seconds. `csp` replaces the default content security policy. */
 export function document(
   type: string,

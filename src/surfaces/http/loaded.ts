@@ -1,4 +1,4 @@
-import { once } from './document.ts';
+import { once } from '../../flow/once.ts';
 import type { RequestHandler } from './records.ts';
 import { atEndpoint } from './request.ts';
 

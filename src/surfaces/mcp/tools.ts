@@ -1,9 +1,9 @@
 import type { Failure } from '../../core/failures.ts';
 import type { Tool } from '../../core/tool.ts';
 import { selects } from '../../core/toolsets.ts';
+import { once } from '../../flow/once.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { isPresent, mayCall, type Registry } from '../../gateway/registry.ts';
-import { once } from '../http/document.ts';
 import { type Descriptor, describe, describedFirst } from './descriptors.ts';
 import { argumentErrors, invalidParams, refusalText, unlisted, unusable } from './refusals.ts';
 import type { Called, Headers, McpRequest } from './request.ts';

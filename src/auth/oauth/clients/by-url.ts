@@ -1,3 +1,4 @@
+import { keepNewest } from '../../../flow/newest.ts';
 import { RateLimit, TokenBucket } from '../../../flow/rate-limit.ts';
 import type { DocumentFetcher } from '../../../outbound/documents.ts';
 import { OAuthError } from '../errors.ts';
@@ -79,11 +80,11 @@ export function openClientsByUrl({ hosts, longest, fetch }: ClientsByUrlOptions)
     if (fetched && 'json' in fetched && typeof read === 'object') {
       failed.delete(url);
       const lasts = fetched.maxAge === undefined ? UNTOLD : fetched.maxAge * 1_000;
-      keep(valid, url, { client: read, fetchedAt: now, freshUntil: now + Math.min(lasts, DAY) });
+      keepNewest(valid, url, { client: read, fetchedAt: now, freshUntil: now + Math.min(lasts, DAY) }, REMEMBERED);
       return read;
     }
     const broken = typeof read === 'string' ? read : undefined;
-    keep(failed, url, { until: now + (broken === undefined ? AWAY : REFUSED), broken });
+    keepNewest(failed, url, { until: now + (broken === undefined ? AWAY : REFUSED), broken }, REMEMBERED);
     // Other JSON, a 404 or a 410 ends the earlier document. Every other answer, such as a redirect or an HTML page,
     // can come from a broken server, so the earlier document stays in use.
     if (broken === 'gone' || (fetched && 'json' in fetched)) valid.delete(url);
@@ -123,7 +124,7 @@ export function openClientsByUrl({ hosts, longest, fetch }: ClientsByUrlOptions)
     async find(url, from) {
       const held = valid.get(url);
       // The map drops the document that was not used for the longest time.
-      if (held) keep(valid, url, held);
+      if (held) keepNewest(valid, url, held, REMEMBERED);
       const now = performance.now();
       if (held && held.freshUntil > now) return held.client;
       const failure = failed.get(url);
@@ -142,11 +143,4 @@ export function openClientsByUrl({ hosts, longest, fetch }: ClientsByUrlOptions)
       return client;
     },
   };
-}
-
-/** Adds an entry as the newest one. Drops the oldest entry if there are too many. */
-function keep<Value>(map: Map<string, Value>, url: string, value: Value): void {
-  map.delete(url);
-  map.set(url, value);
-  if (map.size > REMEMBERED) map.delete(map.keys().next().value ?? '');
 }

@@ -1,4 +1,5 @@
 import { networkOf } from '../../../flow/network.ts';
+import { keepNewest } from '../../../flow/newest.ts';
 import type { Database } from '../../../store/driver/postgres.ts';
 import { type InstalledClient, loadInstalled } from '../../../store/sign-in/clients.ts';
 
@@ -21,11 +22,7 @@ export interface InstalledClients {
 
 export function openInstalled(db: Database): InstalledClients {
   const known = new Map<string, InstalledClient>();
-  const keep = (client: InstalledClient): void => {
-    known.delete(client.id);
-    known.set(client.id, client);
-    if (known.size > REMEMBERED) known.delete(known.keys().next().value ?? '');
-  };
+  const keep = (client: InstalledClient): void => keepNewest(known, client.id, client, REMEMBERED);
   return {
     remembered(id) {
       const client = known.get(id);

@@ -114,11 +114,6 @@ export function credentialsOf(header: string | undefined): BasicCredentials | un
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');
   const at = text.indexOf(':');
   if (encoded === undefined || at === -1) return undefined;
-  try {
-    const given = { id: decode(text.slice(0, at)), secret: decode(text.slice(at + 1)) };
-    return isCredentialId(given.id) && wellFormed(given.secret) ? given : undefined;
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
-  }
+  const [id = '', secret = ''] = [decode(text.slice(0, at)), decode(text.slice(at + 1))];
+  return isCredentialId(id) && wellFormed(secret) ? { id, secret } : undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { once } from '../../../src/surfaces/http/document.ts';
+import { once } from '../../src/flow/once.ts';
 
 it('a value is made once, and a promise that failed is made again', async () => {
   let made = 0;
