@@ -11,7 +11,10 @@ export async function pauseUpTo(
   const timer = milliseconds === Infinity ? undefined : setTimeout(end, milliseconds);
   signal?.addEventListener('abort', end, { once: true });
   if (signal?.aborted) end();
-  await Promise.race([over, ...others]);
-  clearTimeout(timer);
-  signal?.removeEventListener('abort', end);
+  try {
+    await Promise.race([over, ...others]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', end);
+  }
 }

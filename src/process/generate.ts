@@ -4,7 +4,7 @@ import { packageRoot, packageVersion } from '../config/package.ts';
 import { readGuides } from '../gateway/guides.ts';
 import { loadPrompts, loadResources, loadSkills, loadTools } from '../gateway/load.ts';
 import type { Registry } from '../gateway/registry.ts';
-import { migrations } from '../store/open/migrate.ts';
+import { type Migration, migrations, schemaFiles } from '../store/open/migrate.ts';
 import { agentCard } from '../surfaces/a2a/card.ts';
 import { llms } from '../surfaces/llms/llms.ts';
 import { serverJson } from '../surfaces/mcp/server-json.ts';
@@ -32,12 +32,15 @@ export function generated(registry: Registry): Map<string, string> {
   ]);
 }
 
-/**
- * Adds a line for each new migration. Existing lines are never changed, so the test still finds a changed migration.
- */
+/** The files of the schema, and the migrations after it. */
+async function sqlFiles(): Promise<Migration[]> {
+  return [...(await schemaFiles()), ...(await migrations()).slice(1)];
+}
+
+/** Adds a line for each new file. Existing lines are never changed, so the test still finds a changed file. */
 async function addDigests(): Promise<string> {
   const before = await readFile(new URL(DIGESTS, packageRoot), 'utf8').catch(() => '');
-  const added = (await migrations()).slice(before.split('\n').length - 1);
+  const added = (await sqlFiles()).slice(before.split('\n').length - 1);
   return (
     before + added.map(({ name, text }) => `${createHash('sha256').update(text).digest('hex')}  ${name}\n`).join('')
   );

@@ -152,7 +152,10 @@ export const unsealedRecords = (
     SELECT a.id, a.time::text FROM gateway.audit a
      WHERE ${inDays(days)} AND a.seq IS NULL AND a.time < now() - interval '1 minute' ORDER BY a.time LIMIT ${limit}`);
 
-/** Acknowledged writes of the ledger without an audit record, since the store has audit records. */
+/**
+ * Acknowledged writes of the ledger without an audit record, since the store has audit records. They came with migration 28. A
+ * store that began with the files of the schema has only later ones.
+ */
 export const unrecordedWrites = (
   db: Database,
   { from, to }: AuditDays,

@@ -42,6 +42,7 @@ export interface CellFacts {
 
 export async function readCellFacts(db: Database): Promise<CellFacts> {
   const [row] = await db.read<CellFacts>(sql`
+    -- Only stores from before 30 November 2026 have records of migrations below 50.
     SELECT (SELECT system_identifier FROM pg_control_system()) || ' ' || current_database() AS identity,
            (SELECT number FROM gateway.cell) AS cell, current_setting('server_version') AS postgres,
            (SELECT string_agg(version || ' ' || name, ',' ORDER BY version) FROM public.gateway_migration WHERE version >= 50) AS schema,

@@ -9,10 +9,10 @@ import { StoreUnavailable } from '../embedded/unavailable.ts';
 const SCHEMA = new URL('src/store/schema/', packageRoot);
 const FOLDER = new URL('src/store/migrations/', packageRoot);
 /**
- * The migration whose result the files of SCHEMA are. A new store begins with these files, by topic, and records this
- * migration. A store that the 50 migrations before have made goes on from here (docs/decisions/store.md).
+ * A new store begins with the files of SCHEMA, one topic each, and records this migration: the last one of 50 that had made
+ * the same schema. A store that they made goes on from here (docs/decisions/store.md).
  */
-const BASE = { version: 50, name: '0050_webhook_rounds.sql' };
+const BASE = { version: 50, name: '0050_webhook_rounds.sql', files: 34 };
 /** The advisory lock for migrations. The number is arbitrary but fixed. */
 const LOCK = 7_310_482;
 /** Milliseconds between two attempts of a migration to lock its tables. */
@@ -28,22 +28,28 @@ export interface Migration {
 
 /** The schema of a new store, and the migrations that follow, in order. */
 export async function migrations(): Promise<Migration[]> {
-  const base = (await sqlFiles(SCHEMA, /^\d\d_[a-z_]+\.sql$/)).map(({ text }) => text).join('\n');
-  const later = await sqlFiles(FOLDER, /^\d{4}_[a-z_]+\.sql$/);
-  return [
-    { ...BASE, text: base },
-    ...later.map(({ name, text }, i) => {
-      const version = BASE.version + 1 + i;
-      if (Number(name.slice(0, 4)) !== version)
-        throw new Error(`Migrations are numbered without gaps: ${name} should be number ${version}.`);
-      return { version, name, text };
-    }),
-  ];
+  const [schema, later] = [await schemaFiles(), await sqlFiles(FOLDER, 4, BASE.version + 1)];
+  return [{ version: BASE.version, name: BASE.name, text: schema.map(({ text }) => text).join('\n') }, ...later];
 }
 
-async function sqlFiles(folder: URL, named: RegExp): Promise<{ name: string; text: string }[]> {
-  const names = (await readdir(folder)).filter((name) => named.test(name)).sort();
-  return Promise.all(names.map(async (name) => ({ name, text: await readFile(new URL(name, folder), 'utf8') })));
+/** Throws if a file is missing: a store without it would never get it. */
+export async function schemaFiles(): Promise<Migration[]> {
+  const files = await sqlFiles(SCHEMA, 2, 1);
+  if (files.length !== BASE.files) throw new Error(`The schema has ${files.length} files in place of ${BASE.files}.`);
+  return files;
+}
+
+/** The files of a folder by their numbers, which have so many digits and no gaps. */
+async function sqlFiles(folder: URL, digits: number, first: number): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^\d+_[a-z_]+\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name, i) => {
+      const number = String(first + i).padStart(digits, '0');
+      if (!name.startsWith(`${number}_`))
+        throw new Error(`SQL files are numbered without gaps: ${name} should be number ${number}.`);
+      return { version: first + i, name, text: await readFile(new URL(name, folder), 'utf8') };
+    }),
+  );
 }
 
 /**
@@ -53,9 +59,11 @@ async function sqlFiles(folder: URL, named: RegExp): Promise<{ name: string; tex
  * migration. `cell` is the number of a new store (04_cells.sql). Large tables get their new indexes later (build.ts).
  */
 export async function migrate(db: Database, cell = 1): Promise<{ version: number; applied: string[] }> {
-  await db.script(`SELECT pg_advisory_xact_lock(${LOCK});
+  const begin = `SELECT pg_advisory_xact_lock(${LOCK});
     CREATE TABLE IF NOT EXISTS public.gateway_migration (
-      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`);
+      version integer PRIMARY KEY, name text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`;
+  // Another process can hold the lock for longer than a statement may take, while it makes the store.
+  await repeated(() => db.script(begin), ['55P03', '57014']);
   const all = await migrations();
   const current = await storeVersion(db, all);
   const applied: string[] = [];
@@ -68,16 +76,26 @@ const newest = (all: readonly Migration[]): number => all.at(-1)?.version ?? 0;
 
 /** Returns false when another process has applied the migration at the same time. */
 async function apply(db: Database, { version, name, text }: Migration, cell: number): Promise<boolean> {
+  const script = `SELECT pg_advisory_xact_lock(${LOCK}), set_config('gateway.cell', '${cell}', true);
+    INSERT INTO public.gateway_migration (version, name) VALUES (${version}, '${name}');
+    ${text}`;
+  try {
+    await repeated(() => db.script(script), ['55P03']);
+    return true;
+  } catch (error) {
+    if (sqlState(error) === '23505') return false;
+    throw error;
+  }
+}
+
+/** Repeats a script that others keep from its locks, which it tells by one of these codes. */
+async function repeated(script: () => Promise<void>, codes: readonly string[]): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
-      await db.script(`SELECT pg_advisory_xact_lock(${LOCK}), set_config('gateway.cell', '${cell}', true);
-        INSERT INTO public.gateway_migration (version, name) VALUES (${version}, '${name}');
-        ${text}`);
-      return true;
+      await script();
+      return;
     } catch (error) {
-      const state = sqlState(error);
-      if (state === '23505') return false;
-      if (state !== '55P03' || attempt === ATTEMPTS) throw error;
+      if (!codes.includes(sqlState(error) ?? '') || attempt === ATTEMPTS) throw error;
       await pause(AGAIN);
     }
   }
@@ -98,7 +116,7 @@ export async function requireMigrated(db: Database): Promise<number> {
   return current;
 }
 
-/** Returns the store's schema version. Throws StoreUnavailable if the store has unknown migrations. */
+/** Returns the store's schema version. Throws StoreUnavailable if this gateway cannot go on from there. */
 async function storeVersion(db: Database, all: readonly Migration[]): Promise<number> {
   const recorded = await db.query<{ version: number; name: string }>(
     sql`SELECT version, name FROM public.gateway_migration ORDER BY version`,
@@ -109,16 +127,16 @@ async function storeVersion(db: Database, all: readonly Migration[]): Promise<nu
       `The store has schema version ${current}, but this gateway knows only ${newest(all)}. Start the newer gateway, or restore a backup.`,
     );
   }
+  if (current > 0 && current < BASE.version) {
+    throw new StoreUnavailable(
+      `The store has schema version ${current}, but this gateway goes on only from ${BASE.version}. Run \`gateway migrate\` of a gateway with schema version ${BASE.version} first (docs/operations.md, Upgrade).`,
+    );
+  }
   for (const { version, name } of recorded) {
     const expected = all.find((one) => one.version === version)?.name;
     if (version < BASE.version || name === expected) continue;
     throw new StoreUnavailable(
       `The store has migration ${name}, but this gateway expects ${expected}. A store from before version 0.1.0 cannot be migrated. Create a new database, or remove the data folder of the embedded PostgreSQL, then import again.`,
-    );
-  }
-  if (current > 0 && current < BASE.version) {
-    throw new StoreUnavailable(
-      `The store has schema version ${current}, but this gateway continues only from ${BASE.version} on. A store from before version 0.1.0 cannot be migrated. Create a new database, or remove the data folder of the embedded PostgreSQL, then import again.`,
     );
   }
   return current;

@@ -65,6 +65,9 @@ LANGUAGE sql AS $$
   WHERE c.tenant = n.tenant AND c.site = n.site AND c.id = n.id
 $$;
 
+-- An UPDATE computes totals again only where an input of the totals has changed. Else each batch of cleared texts would
+-- count all messages of its conversations. The cascade of a website has no totals to compute, and neither has a DELETE while
+-- gateway.removal is on (23_spellings.sql).
 CREATE FUNCTION platform.conversation_inputs_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN

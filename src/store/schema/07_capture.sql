@@ -36,6 +36,9 @@ CREATE CONSTRAINT TRIGGER append_captured AFTER INSERT OR UPDATE ON gateway.capt
 
 -- Notes the receipts in p_fresh. The transaction has not noted these receipts before. Null means that there are no new
 -- receipts. An import of files collects its receipts under its slot in gateway.import_owed until the import ends.
+--
+-- Refuses what has moved to another cell, because every change of records comes here: imports, sources, erasures, the
+-- clearing of old messages, and SQL by hand. Reviewed writes do not note their receipts, because their authority is proved.
 CREATE FUNCTION gateway.note_captured(p_noted text, p_fresh text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   mine integer;

@@ -63,7 +63,7 @@ CREATE UNLOGGED TABLE gateway.import_stage_1 (
   refs text[], links text[],
   -- The columns of the platform table as JSON. The type jsonb takes three times as long as json (21 November 2026).
   data json NOT NULL,
-  -- Of the record's own external_id first, then of what it names (src/sources/engine/digests.ts).
+  -- The digest of the record's own external_id first, then of what it names (src/sources/engine/digests.ts).
   digests text[],
   PRIMARY KEY (type, seq)
 );

@@ -2,7 +2,7 @@
 -- operation and the Idempotency-Key. After 24 hours the fingerprint of the input and the outcome are erased. The rest
 -- of the row stays for ever, so that a repeated call never has a second effect.
 
--- The migration makes the HMAC key. The key must never change. With another key, a repeated call would not find its
+-- The HMAC key is made here. The key must never change. With another key, a repeated call would not find its
 -- first attempt.
 CREATE TABLE gateway.ledger_key (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
@@ -127,7 +127,7 @@ BEGIN
   RETURN answers;
 END $$;
 
--- The answer tells the time of the change.
+-- Sets dispositions. An answer tells the time of the change.
 CREATE FUNCTION platform.set_dispositions(
   p_tenant bigint, p_site bigint, p_ids text[], p_authors platform.operator[], p_commands jsonb[]
 ) RETURNS text[] LANGUAGE plpgsql AS $$

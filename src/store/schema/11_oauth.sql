@@ -358,9 +358,9 @@ END $$;
 -- "credential" and "consent" if the code belongs to the client. Only the client in whose name the code was issued can
 -- use the code.
 --
--- A client by URL has no secret, so only the verifier
--- proves that the client itself presents a code. A used code can stay in the history of a browser for weeks. Somebody
--- who finds it there does not know the verifier, and so cannot end the consent.
+-- A client by URL has no secret, so only the verifier proves that the client itself presents a code. A used code can stay
+-- in the history of a browser for weeks. Somebody who finds it there does not know the verifier, and so cannot end the
+-- consent. If the organization has moved, only what would get tokens learns where to, here and in gateway.rotate_hosted.
 CREATE FUNCTION gateway.redeem_hosted(
   p_client text, p_code bytea, p_redirect_uri text, p_challenge text, p_audience text, p_access bytea, p_refresh bytea,
   p_lifetime interval

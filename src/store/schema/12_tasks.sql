@@ -1,6 +1,6 @@
 -- PostgreSQL reads each CHECK of a table again in every statement that writes to the table, and a regular expression
 -- builds its states again for every row. Checks of the columns of gateway.task took a third of PostgreSQL's time for a
--- task. The same rules are one function, which PostgreSQL keeps for a connection. Ids have their length checked, not their
+-- task. So their rules are one function, which PostgreSQL keeps for a connection. Ids have their length checked, not their
 -- characters: the gateway makes the ids of tasks, and checks the context ids of clients.
 CREATE FUNCTION gateway.valid_task(
   p_id text, p_message bytea, p_fingerprint bytea, p_grants bytea, p_context text, p_skill text, p_state text,

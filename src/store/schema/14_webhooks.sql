@@ -26,7 +26,7 @@ CREATE TABLE gateway.webhook_endpoint (
   losses bigint NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
-  -- Of an MCP subscription (24_mcp_subscriptions.sql). No foreign key: PostgreSQL checks a foreign key again when a
+  -- The MCP subscription to which the endpoint belongs (24_mcp_subscriptions.sql). No foreign key: PostgreSQL checks a foreign key again when a
   -- transaction changes a row twice, and so a round of the dispatcher would wait for a subscription while its deletion
   -- waits for the endpoint.
   subscription_id text,

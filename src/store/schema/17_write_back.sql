@@ -27,6 +27,9 @@ CREATE INDEX write_back_seen ON gateway.write_back (tenant, site, record) WHERE 
 -- The answer of an assignment has `given` too: the external_id of the operator or the team that gets the conversation.
 --
 -- The check of the reservation fences out a gateway that slept: after a take-over, the function prepares nothing.
+--
+-- Old rows are deleted for many organizations, so this part passes over the guard of moves (gateway.guard_move). The rest
+-- writes for one organization, so it must not: gateway.machine is set back.
 CREATE FUNCTION gateway.write_back_begin(
   p_id text, p_tenant bigint, p_site bigint, p_operation text, p_command jsonb, p_author bigint, p_lease interval
 ) RETURNS jsonb LANGUAGE plpgsql AS $$

@@ -36,7 +36,7 @@ CREATE TABLE gateway.unnoted_block (
 );
 
 -- Notes the blocks of the next p_rows rows of a kind. Each call is a short transaction, so no writer waits for long.
--- Returns true if rows are left.
+-- Returns true if rows are left. During the hold of a move it fails and is repeated, because no row may be left out.
 CREATE FUNCTION gateway.note_blocks(p_kind text, p_rows integer) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   u gateway.unnoted_block;

@@ -175,7 +175,6 @@ BEGIN
   RETURN NULL;
 END $$;
 
--- The triggers come first on messages, because a writer of a message locks the message before the conversation.
 CREATE TRIGGER message_pending BEFORE INSERT OR UPDATE ON platform.message FOR EACH STATEMENT EXECUTE FUNCTION platform.limit_pending();
 DO $do$
 DECLARE

@@ -144,7 +144,8 @@ END $$;
 -- The triggers. The text of a row stands as in the view platform.said. Null means that no search finds the row.
 -- A DELETE collects no text of a website that is gone. The cascade of a website is one call with all its rows, and its texts
 -- may not fit into the memory. While gateway.removal is on, a DELETE leaves words and totals alone, because they go with the
--- website.
+-- website. While gateway.spelled is off, an UPDATE changes no words, because its statement called platform.unlearn for all
+-- rows.
 CREATE FUNCTION platform.message_spelled() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
@@ -229,7 +230,8 @@ CREATE TABLE gateway.unspelled (
   relation text NOT NULL, said text NOT NULL,
   tenant bigint NOT NULL DEFAULT 0, site bigint NOT NULL DEFAULT 0, id bigint NOT NULL DEFAULT 0
 );
--- Notes the words of the next p_rows rows of a kind. Each call is a short transaction. Returns true if rows are left.
+-- Notes the words of the next p_rows rows of a kind. Each call is a short transaction. Returns true if rows are left. During
+-- the hold of a move it fails and is repeated, because no row may be left out.
 CREATE FUNCTION gateway.spell_rows(p_kind text, p_rows integer) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   u gateway.unspelled;
@@ -252,7 +254,6 @@ BEGIN
   RETURN true;
 END $$;
 
--- Messages first, as in 19_search_words.sql.
 DO $do$
 DECLARE
   t record;

@@ -96,7 +96,7 @@ CREATE TABLE gateway.audit_hour (
   calls bigint NOT NULL, units bigint NOT NULL, buckets bigint[] NOT NULL,
   PRIMARY KEY (organization_id, hour, app_id, surface, operation, outcome)
 );
--- PostgreSQL before version 18 read all sums, of three months by default, to sum an hour or to clear a day.
+-- Without this index, PostgreSQL before version 18 read all sums, of three months by default, to sum an hour or to clear a day.
 SELECT gateway.want_index('gateway.audit_hour', 'audit_hour_hour', '(hour)');
 UPDATE gateway.wanted_index SET searched = false WHERE name = 'audit_hour_hour';
 

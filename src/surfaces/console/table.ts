@@ -4,7 +4,7 @@ import type { Asked, Exported, ShownPage } from './page.ts';
 import { atMost } from './parts.ts';
 import { FILE_ROWS, LIST_MAX, type ListQuery, PAGES, ROWS } from './query.ts';
 
-/** The label of a column, and of some the kind. `number`: set to the right. `name`: the name of the row. */
+/** The label of a column, or its label and kind. `number`: set to the right. `name`: the name of the row. */
 type TableColumn = string | { readonly label: string; readonly kind: 'number' | 'name' };
 export const nameColumn = (label: string): TableColumn => ({ label, kind: 'name' });
 export const numberColumn = (label: string): TableColumn => ({ label, kind: 'number' });

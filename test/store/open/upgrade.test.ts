@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { unrecordedWrites } from '../../../src/store/audit/verify.ts';
+import { readCellFacts } from '../../../src/store/cells/facts.ts';
 import { migrate } from '../../../src/store/open/migrate.ts';
 import { openCalls } from '../../bench/world.ts';
 import { issue } from '../../support/credentials.ts';
-import type { TestDatabase } from '../../support/database.ts';
+import { freshDatabase, type TestDatabase } from '../../support/database.ts';
 import { olderDatabase } from '../../support/older.ts';
+import { dumpSchema } from '../../support/schema.ts';
 
 /** The version of the schema whose processes serve beside those of this version. Later migrations have not landed. */
 const LANDED = 50;
@@ -73,4 +76,29 @@ it('a filled store takes all later migrations, and processes of the older versio
   }
   const tasks = await sql`SELECT state, count(*)::integer AS n FROM gateway.task GROUP BY 1`;
   expect(tasks.map(({ state, n }) => `${state} ${n}`).sort()).toEqual(STATES.map((state) => `${state} 2`).sort());
+});
+
+it('a store of the 50 migrations before the schema’s files goes on, and is then equal to a new one', async () => {
+  const [old, fresh] = [await olderDatabase(50), await freshDatabase()];
+  // What such a store has more: its records, and functions for processes that no store has to serve any more.
+  await old.sql`INSERT INTO public.gateway_migration (version, name) SELECT n, 'of ' || n FROM generate_series(1, 49) n`;
+  await old.sql`CREATE FUNCTION gateway.claim_webhooks(a integer) RETURNS integer LANGUAGE sql AS 'SELECT 1'`;
+  await old.sql`CREATE FUNCTION platform.search(a integer) RETURNS integer LANGUAGE sql AS 'SELECT 1'`;
+  expect((await migrate(old.db)).applied).not.toContain('0050_webhook_rounds.sql');
+  expect(await dumpSchema(old.sql)).toBe(await dumpSchema(fresh.sql));
+  const schemas = [await readCellFacts(old.db), await readCellFacts(fresh.db)].map(({ schema }) => schema);
+  expect(schemas[0]).toBe(schemas[1]);
+  // Both judge the writes since they have audit records.
+  for (const { db, sql } of [old, fresh]) {
+    await sql`INSERT INTO platform.organization (tenant, external_id, name) VALUES (1, 'o', 'Org')`;
+    const { credential } = await issue(sql, 1);
+    await sql`UPDATE public.gateway_migration
+      SET applied_at = now() - make_interval(days => CASE WHEN version < 28 THEN 9 ELSE 1 END)`;
+    for (const [n, days] of [1, 2].entries())
+      await sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status, created_at)
+        VALUES (${`op_${String(n).padStart(64, '0')}`}, ${credential}, 1, 1, 1, 'visitor_note_add', 'acknowledged',
+                now() - make_interval(days => ${days}) + interval '1 hour')`;
+    expect(await unrecordedWrites(db, { from: '2020-01-01', to: '2100-01-01' }, 10)).toHaveLength(1);
+  }
+  await Promise.all([old.close(), fresh.close()]);
 });
