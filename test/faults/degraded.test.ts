@@ -344,9 +344,18 @@ describe('F-24 the schema grows under replicas that serve', () => {
     for (const [i, table] of tables.entries())
       writeFileSync(
         join(folder, `${String(newest + 1 + i).padStart(4, '0')}_planted_${'abcde'[i]}.sql`),
-        `ALTER TABLE ${table} ADD COLUMN planted text NOT NULL DEFAULT 'x';
+        `SELECT set_config('lock_timeout', '400ms', true);
+         ALTER TABLE ${table} ADD COLUMN planted text NOT NULL DEFAULT 'x';
          CREATE TABLE gateway.planted_${i} (id bigint PRIMARY KEY);`,
       );
+    // Somebody holds a table of the first one for a while. So it gives up after 400 ms, and is tried again.
+    const held = await sql.reserve();
+    await held`BEGIN`;
+    await held`LOCK TABLE platform.conversation IN ACCESS SHARE MODE`;
+    const release = pause(2_000).then(async () => {
+      await held`COMMIT`;
+      held.release();
+    });
     let over = false;
     const told = new Map<string, number>();
     const failed: string[] = [];
@@ -371,6 +380,7 @@ describe('F-24 the schema grows under replicas that serve', () => {
       },
     );
     const { version } = JSON.parse(stdout);
+    await release;
     await pause(500);
     over = true;
     await Promise.all(lanes);
