@@ -211,9 +211,9 @@ it('a page reads as much of the index, however much other organizations wrote', 
       absent: [[{ text: 'ゑ', not: false }]],
       many: [[...'のこおし商昨夜見私注は'].map((letter) => ({ text: letter, not: false }))],
     })) {
-      const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search(ARRAY['message'],
+      const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search_page(ARRAY['message'],
         ARRAY[(1, 1, 'message', false, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched],
-        '${JSON.stringify(groups)}', ARRAY['x'], true, 200, 0, 11, NULL, NULL)`;
+        '${JSON.stringify(groups)}', ARRAY['x'], NULL, false, true, 200, 0, 11, NULL, NULL)`;
       read[name] = await blocksOf(page);
     }
     return read;
@@ -302,9 +302,9 @@ describe('400 websites', () => {
   it('a page reads few blocks, and hardly more while another organization imports', async () => {
     const { sql } = gateway.database;
     const blocks = async (from: number, terms: readonly string[], teams: string): Promise<number> => {
-      const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search(ARRAY['message'],
+      const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search_page(ARRAY['message'],
         (SELECT array_agg((1, s, 'message', false, NULL, ${teams}, NULL, NULL, NULL, 'infinity', 0)::platform.searched) FROM generate_series(${from}, 500) s),
-        '${JSON.stringify([terms.map((text) => ({ text, not: false }))])}', ARRAY['x'], true, 200, 0, 11, NULL, NULL)`;
+        '${JSON.stringify([terms.map((text) => ({ text, not: false }))])}', ARRAY['x'], NULL, false, true, 200, 0, 11, NULL, NULL)`;
       return blocksOf(page);
     };
     const all = async (teams: string): Promise<number[]> => [
