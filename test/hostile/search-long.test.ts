@@ -115,9 +115,9 @@ it('a page reads as much, however many messages of a conversation the pages befo
       await sql`SELECT gin_clean_pending_list('platform.message_words')`;
       await sql`VACUUM ANALYZE platform.message`;
       for (const text of ['lamp', 'old lamp']) {
-        const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search(ARRAY['message'],
+        const page = `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT * FROM platform.search_page(ARRAY['message'],
           ARRAY[(1, ${site}, 'message', false, NULL, NULL, NULL, NULL, NULL, '${PASSED}', 0)::platform.searched],
-          '${JSON.stringify([[{ text, not: false }]])}', ARRAY['x'], true, 200, 0, 11, '2026-10-01', NULL)`;
+          '${JSON.stringify([[{ text, not: false }]])}', ARRAY['x'], NULL, false, true, 200, 0, 11, '2026-10-01', NULL)`;
         await sql.unsafe(page);
         const [row] = await sql.unsafe(page);
         const plan = row?.['QUERY PLAN'][0].Plan;
@@ -148,9 +148,9 @@ it('no look-up starts other processes of PostgreSQL, however cheap they seem', a
   await session`SET parallel_tuple_cost = 0`;
   await session`SET min_parallel_table_scan_size = 0`;
   const page = (sites: string): Promise<unknown> =>
-    session.unsafe(`SELECT * FROM platform.search(ARRAY['message'],
+    session.unsafe(`SELECT * FROM platform.search_page(ARRAY['message'],
       (SELECT array_agg((1, s, 'message', false, NULL, NULL, NULL, NULL, NULL, 'infinity', 0)::platform.searched) FROM generate_series(${sites}) s),
-      '[[{"text": "lamp", "not": false}]]', ARRAY['x'], true, 200, 0, 11, NULL, NULL)`);
+      '[[{"text": "lamp", "not": false}]]', ARRAY['x'], NULL, false, true, 200, 0, 11, NULL, NULL)`);
   const before = await started();
   await session`SELECT count(*) FROM platform.message`;
   const counted = await started();

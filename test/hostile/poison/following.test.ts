@@ -124,5 +124,6 @@ test('a Chatwoot of poison, live and polled: every next row arrives, no row is l
     expect(await source.state()).toMatchObject({ state: 'following', last_error: null });
   expect(seen.failed).toBe(0);
   expect(seen.excess).toBeLessThan(NEIGHBOUR_MS);
+  expect(seen.held).toBeLessThan(NEIGHBOUR_MS);
   expect(peak).toBeLessThan(FOLLOWING_MB);
 }, 600_000);

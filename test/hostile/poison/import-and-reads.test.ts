@@ -132,6 +132,7 @@ test('a file of poison: every next record is written, no record is lost, and the
   expect([...outcomes].flatMap(([{ name }, outcome]) => (outcome === 'lost' ? [name] : []))).toEqual([]);
   expect(seen.failed).toBe(0);
   expect(seen.excess).toBeLessThan(NEIGHBOUR_MS);
+  expect(seen.held).toBeLessThan(NEIGHBOUR_MS);
   expect(done.peak).toBeLessThan(IMPORT_MB);
   expect(serving).toBeLessThan(SERVING_MB);
 }, 400_000);
@@ -271,6 +272,7 @@ function held(door: string, outcomes: ReadonlyMap<Poison, string>): void {
   console.info(tableOf(door, outcomes, facts));
   expect(seen.failed).toBe(0);
   expect(seen.excess).toBeLessThan(NEIGHBOUR_MS);
+  expect(seen.held).toBeLessThan(NEIGHBOUR_MS);
   expect(peak).toBeLessThan(READING_MB);
 }
 

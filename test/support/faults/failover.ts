@@ -34,6 +34,10 @@ export const CONTACT = '/api/v1/contacts/ctc_1_1_1';
 const EVERY = 150;
 /** Milliseconds between two A2A tasks. An installation has at most a hundred. */
 const TASKS_EVERY = 4_000;
+/** Milliseconds between two pulls of a reader. What is lost or doubled shows in the positions, at every pace. */
+const PULLS_EVERY = 250;
+/** Milliseconds until a write that got no answer is sent again. Up to 48 of them wait during a failover. */
+const AGAIN = 500;
 /** So many reads, and as many writes, can wait at one gateway. */
 const MOST = 24;
 /** Milliseconds that a client waits for an answer. A gateway has 3 s. */
@@ -185,7 +189,7 @@ export class Load {
       }
       this.#refused(at, told, began);
       if (!this.#going) return void this.wrong.add(`no answer to ${text}`);
-      await pause(200);
+      await pause(AGAIN);
     }
   }
 
@@ -215,7 +219,7 @@ export class Load {
         taken?.page(events);
         after = next_cursor;
       } else this.#refused(gateway, told, began);
-      await pause(50);
+      await pause(PULLS_EVERY);
     }
   }
 

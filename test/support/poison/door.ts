@@ -10,8 +10,11 @@ import type { Poison } from './poison.ts';
 /** Milliseconds that another organization's request may take longer than on a gateway without poison. */
 export const NEIGHBOUR_MS = 250;
 
-/** Milliseconds between two requests of a neighbour, short enough to notice a process that is held too long. */
-const EVERY = 40;
+/** Milliseconds between two requests that need no database, short enough to notice a process that is held too long. */
+const ALIVE_EVERY = 40;
+
+/** Milliseconds between two requests for conversations. They cost more, and show also what holds the store. */
+const ASKED_EVERY = 150;
 
 /** Peak memory of a process in MB. */
 export const peakOf = (pid: number): number =>
@@ -76,14 +79,17 @@ export async function openNeighbour(env: Readonly<Record<string, string>> = {}):
   );
   const tokens = await Promise.all(databases.map(async ({ sql }) => (await issue(sql, 1)).token));
   const agents = gateways.map(() => new Agent({ keepAlive: true, maxSockets: 2, timeout: 60_000 }));
-  const asking = (path: string): Asking[] =>
+  const asking = (path: string, every: number): Asking[] =>
     gateways.map(({ url, pid }, i) => {
       const headers = { authorization: `Bearer ${tokens[i]}` };
-      return keepAsking({ port: Number(new URL(url).port), path, headers, agent: agents[i] }, EVERY, () =>
+      return keepAsking({ port: Number(new URL(url).port), path, headers, agent: agents[i] }, every, () =>
         waitingOf(pid),
       );
     });
-  const [all, alive] = [asking('/api/v1/conversations?website_id=web_1_1&limit=5'), asking('/livez')];
+  const [all, alive] = [
+    asking('/api/v1/conversations?website_id=web_1_1&limit=5', ASKED_EVERY),
+    asking('/livez', ALIVE_EVERY),
+  ];
   const excess = ([poisoned, clean]: readonly Asking[]): number =>
     excessOf(poisoned?.answers ?? [], clean?.answers ?? []);
   const [gateway] = gateways;
