@@ -8,7 +8,6 @@ import { packageRoot } from '../../src/config/package.ts';
  */
 const LONGEST = [
   'faults/patroni',
-  'faults/patroni-machines',
   'hostile/poison/import-and-reads',
   'laws/canaries',
   'laws/interference',
@@ -32,6 +31,7 @@ const LONGEST = [
   'laws/matrix',
   'integrations/inspector',
   'store/cells/roles',
+  'faults/patroni-machines',
   'faults/degraded',
   'faults/events',
   'sources/chatwoot/write-back-pair',
