@@ -117,9 +117,8 @@ async function inProcess(args: readonly string[], env: Readonly<Record<string, s
   Object.assign(process.env, env);
   try {
     const ran = await gateway(...args);
-    await eventually(() =>
-      expect(sockets(), `gateway ${args.join(' ')} leaves a connection`).toBeLessThanOrEqual(open),
-    );
+    const left = `gateway ${args.join(' ')} leaves a connection`;
+    await eventually(() => expect(sockets(), left).toBeLessThanOrEqual(open), 10_000);
     return { ...ran, signal: null };
   } finally {
     for (const name of Object.keys(env)) delete process.env[name];
