@@ -2,7 +2,6 @@ import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inject } from 'vitest';
-import { type Cluster, openCluster } from './cluster.ts';
 
 /** Milliseconds of a process that waits for a folder. A machine that is busy makes one in ten seconds. */
 const PATIENCE = 180_000;
@@ -33,13 +32,4 @@ export async function madeOnce(name: string, make: (folder: string) => Promise<v
     throw error;
   }
   return folder;
-}
-
-/** A server as `openCluster` makes it. Its data is a copy, because `initdb` takes a second of processor time. */
-export async function copyCluster(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
-  const from = await madeOnce('empty', async (folder) => {
-    const cluster = await openCluster();
-    await cluster.leave(join(folder, 'data'));
-  });
-  return openCluster(settings, join(from, 'data'));
 }
