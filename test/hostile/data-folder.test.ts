@@ -1,16 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openKeys } from '../../src/auth/key-file.ts';
 import { openEmbedded } from '../../src/store/embedded/embedded.ts';
 import { isRoot, nobody } from '../support/embedded.ts';
+import { scratch } from '../support/scratch.ts';
 
 let folder: string;
 let said: string[];
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gateway-folder-'));
+  folder = scratch('folder');
   said = [];
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));

@@ -18,6 +18,8 @@ export interface Cluster {
   /** Stops the server like a crash of the machine. */
   kill(): Promise<void>;
   start(): Promise<void>;
+  /** Stops the server as an operator does, and puts its data into this new folder, for `openCluster`. */
+  leave(to: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -43,8 +45,11 @@ export const closeClusters = async (): Promise<void> => {
   await Promise.all([...living].map((one) => one.close()));
 };
 
-/** `settings` replace those of the tests, also at the replicas. */
-export async function openCluster(settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+/**
+ * `settings` replace those of the tests, also at the replicas. `from` is the data of a server that has ended: the new
+ * server has a copy, with the system identifier of the other one.
+ */
+export async function openCluster(settings: Readonly<Record<string, string>> = {}, from?: string): Promise<Cluster> {
   const folder = scratch('cluster');
   chmodSync(folder, 0o755);
   const binaries = await findBinaries({
@@ -55,19 +60,29 @@ export async function openCluster(settings: Readonly<Record<string, string>> = {
     log: () => undefined,
   });
   const data = join(folder, 'data');
+  if (from === undefined) await makeData(data, binaries);
+  else await ended(spawn('cp', ['-a', from, data], { stdio: 'ignore' }));
+  return serve(folder, binaries, settings);
+}
+
+async function makeData(data: string, binaries: Binaries): Promise<void> {
   mkdirSync(data, { mode: 0o700 });
   own(data);
-  const made = spawn(
-    join(binaries.bin, 'initdb'),
-    [
-      ...['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', `--locale=${linux.locale}`, '--no-sync'],
-      ...(binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
-    ],
-    { ...as, cwd: '/', stdio: 'ignore' },
+  await ended(
+    spawn(
+      join(binaries.bin, 'initdb'),
+      [
+        ...['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', `--locale=${linux.locale}`, '--no-sync'],
+        ...(binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []),
+      ],
+      { ...as, cwd: '/', stdio: 'ignore' },
+    ),
   );
-  const [code] = await once(made, 'close');
-  if (code !== 0) throw new Error(`initdb ended with ${code}`);
-  return serve(folder, binaries, settings);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const [code] = await once(child, 'close');
+  if (code !== 0) throw new Error(`${child.spawnfile} ended with ${code}`);
 }
 
 async function serve(folder: string, binaries: Binaries, settings: Readonly<Record<string, string>>): Promise<Cluster> {
@@ -76,14 +91,16 @@ async function serve(folder: string, binaries: Binaries, settings: Readonly<Reco
   const pools: postgres.Sql[] = [];
   let child: ChildProcess | undefined;
   const url = (database: string): string => `postgres://postgres@127.0.0.1:${port}/${database}`;
-  const kill = async (): Promise<void> => {
+  // The server's children notice the end of the server and end. Afterwards, the port is free.
+  const stop = async (signal: 'SIGQUIT' | 'SIGINT'): Promise<void> => {
     if (!child) return;
-    const ended = once(child, 'close');
-    // The server's children notice the kill and end. Afterwards, the port is free.
-    child.kill('SIGQUIT');
+    const closed = once(child, 'close');
+    child.kill(signal);
     child = undefined;
-    await ended;
+    await closed;
   };
+  const kill = (): Promise<void> => stop('SIGQUIT');
+  const endPools = (): Promise<unknown> => Promise.all(pools.splice(0).map((pool) => pool.end({ timeout: 1 })));
   const start = async (): Promise<void> => {
     const args = Object.entries({ ...SETTINGS, ...settings, port: `${port}` }).flatMap(([name, value]) => [
       '-c',
@@ -118,8 +135,14 @@ async function serve(folder: string, binaries: Binaries, settings: Readonly<Reco
       await backup({ data, to: join(other, 'data'), primary: url('postgres'), port });
       return serve(other, binaries, settings);
     },
+    leave: async (to) => {
+      await endPools();
+      await stop('SIGINT');
+      await ended(spawn('cp', ['-a', data, to], { stdio: 'ignore' }));
+      await cluster.close();
+    },
     close: async () => {
-      await Promise.all(pools.map((pool) => pool.end({ timeout: 1 })));
+      await endPools();
       await kill();
       living.delete(cluster);
       rmSync(folder, { recursive: true, force: true });

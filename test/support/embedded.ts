@@ -22,6 +22,7 @@ import { expect } from 'vitest';
 
 import { packageRoot } from '../../src/config/package.ts';
 import { type EmbeddedStore, openEmbedded, StoreUnavailable } from '../../src/store/embedded/embedded.ts';
+import { scratch } from './scratch.ts';
 
 export const isRoot = process.geteuid?.() === 0;
 export const nobody = { uid: 65534, gid: 65534 };
@@ -47,9 +48,11 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** A folder with the compiled module for child processes. What a test file starts here ends with the file. */
+/** A folder with the compiled modules for child processes. What a test file starts here ends with the file. */
 export class Bench {
   readonly base = mkdtempSync(join(tmpdir(), 'embedded-'));
+  /** The data folders, in memory if there is room: PostgreSQL waits for its disk here, as for users. */
+  readonly data = scratch('embedded');
   private readonly stores: EmbeddedStore[] = [];
   private readonly children: ChildProcess[] = [];
   private readonly dataDirs: string[] = [];
@@ -57,9 +60,9 @@ export class Bench {
   private template: Promise<string> | undefined;
 
   constructor() {
-    chmodSync(this.base, 0o755);
+    for (const folder of [this.base, this.data]) chmodSync(folder, 0o755);
     try {
-      compile(join(this.base, 'built'), ownModules);
+      copyModules(join(this.base, 'built'), ownModules);
     } catch (error) {
       this.remove();
       throw error;
@@ -67,10 +70,19 @@ export class Bench {
   }
 
   dataDir(...below: string[]): string {
+    return this.watched(join(this.folder(this.data), ...below));
+  }
+
+  /** A data folder into which the gateway copies programs: many a system lets none run in memory. */
+  dataDirOnDisk(): string {
+    return this.watched(this.folder(this.base));
+  }
+
+  private folder(below: string): string {
     this.count += 1;
-    const folder = join(this.base, `data-${this.count}`);
+    const folder = join(below, `data-${this.count}`);
     mkdirSync(folder, { mode: 0o700 });
-    return this.watched(join(folder, ...below));
+    return folder;
   }
 
   /** A data folder that has a database: a copy, because initdb takes two seconds of processor time. */
@@ -165,7 +177,7 @@ export class Bench {
     const links: { target: string }[] = JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8'));
     for (const { target } of links) rmSync(join(native, '..', target), { force: true });
     cpSync(join(ownModules, 'postgres'), join(modules, 'postgres'), { recursive: true });
-    compile(built, modules);
+    copyModules(built, modules);
     return { built, native };
   }
 
@@ -181,7 +193,7 @@ export class Bench {
   }
 
   remove(): void {
-    rmSync(this.base, { recursive: true, force: true });
+    for (const folder of [this.base, this.data]) rmSync(folder, { recursive: true, force: true });
   }
 }
 
@@ -193,25 +205,11 @@ interface ChildOptions {
   ways?: 'linux' | 'darwin' | 'windows';
 }
 
-// Node 20 cannot run TypeScript, so children use a compiled copy. TypeScript 7 compiles it in 0.4 s.
-function compile(built: string, modules: string): void {
-  mkdirSync(built, { recursive: true });
-  const config = {
-    extends: join(project, 'tsconfig.json'),
-    compilerOptions: {
-      rootDir: project,
-      outDir: built,
-      incremental: false,
-      tsBuildInfoFile: null,
-      sourceMap: false,
-      typeRoots: [join(ownModules, '@types')],
-    },
-    include: [],
-    files: [join(project, 'src/store/embedded/embedded.ts')],
-  };
-  writeFileSync(join(built, 'tsconfig.json'), JSON.stringify(config));
+/** Copies the compiled modules of the store, which import nothing but each other and `postgres`. */
+function copyModules(built: string, modules: string): void {
+  const room = 'src/store/embedded';
+  cpSync(join(project, 'dist', room), join(built, room), { recursive: true });
   writeFileSync(join(built, 'package.json'), '{"type":"module"}');
-  execFileSync(process.execPath, [join(ownModules, 'typescript/bin/tsc'), '-p', built], { stdio: 'inherit' });
   if (modules === ownModules) symlinkSync(ownModules, join(built, 'node_modules'));
   writeFileSync(
     join(built, 'child.mjs'),

@@ -20,6 +20,8 @@ export interface TestServer {
 declare module 'vitest' {
   export interface ProvidedContext {
     server: TestServer;
+    /** A folder for what test processes make once in a run: see template.ts. */
+    templates: string;
   }
 }
 
@@ -66,8 +68,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await built;
   process.stderr.write(`PostgreSQL ${version} (${store.origin}) for this run\n`);
   project.provide('server', { host, port, version });
+  const templates = scratch('templates');
+  project.provide('templates', templates);
   return async () => {
     await store.stop();
-    rmSync(dataDir, { recursive: true, force: true });
+    for (const one of [dataDir, templates]) rmSync(one, { recursive: true, force: true });
   };
 }

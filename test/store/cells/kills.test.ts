@@ -3,7 +3,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import { digestRows } from '../../../src/store/cells/rows.ts';
 import { partsOf } from '../../../src/store/cells/tables.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
-import { type Cell, type Cells, leftovers, move, moveUntil, openCells } from '../../support/cells.ts';
+import { type Cell, type Cells, leftovers, move, moveProcess, moveUntil, openCells } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { LONG } from '../../support/form.ts';
 
@@ -86,7 +86,7 @@ it.each(SERVERS.filter(([, , ms]) => LONG || ms === 40))(
   'its %s is killed after the step %s: the same command ends the move (%i ms)',
   async (side, step, ms) => {
     await moveUntil(cells, step);
-    const moving = move(cells);
+    const moving = moveProcess(cells);
     // The command needs about 0.3 s to begin.
     await pause(330 + ms);
     await cells[side].cluster.kill();

@@ -17,6 +17,7 @@ import {
   number,
   openCells,
   organizationCommand,
+  organizationProcess,
 } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { KEYS } from '../../support/keys.ts';
@@ -141,7 +142,7 @@ it('a target of several hosts that refuses writes between the two commits is wai
   await readOnly(true);
   const port = target.cluster.port;
   const hosts = target.url.replace(`127.0.0.1:${port}`, `127.0.0.1:9,127.0.0.1:${port}`);
-  const ends = organizationCommand(['move', 'larkspur', '--to', hosts, '--base-url', BASE_URL, '--yes', '--json'], {
+  const ends = organizationProcess(['move', 'larkspur', '--to', hosts, '--base-url', BASE_URL, '--yes', '--json'], {
     DATABASE_URL: source.url,
   });
   const early = await Promise.race([ends, pause(4_000)]);

@@ -2,7 +2,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { partsOf } from '../../../src/store/cells/tables.ts';
 import { openDatabase } from '../../../src/store/driver/postgres.ts';
-import { BASE_URL, type Cell, type Cells, fill, leftovers, move, number, openCells } from '../../support/cells.ts';
+import {
+  BASE_URL,
+  type Cell,
+  type Cells,
+  fill,
+  leftovers,
+  moveProcess,
+  number,
+  openCells,
+} from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { type Issued, issue } from '../../support/credentials.ts';
 import { definition } from '../../support/events/subscriptions.ts';
@@ -184,7 +193,7 @@ it(
     // On a busy machine, calls take long without a move, too.
     const usual = staying.longest;
     const began = performance.now();
-    const moved = await move(cells);
+    const moved = await moveProcess(cells);
     const took = performance.now() - began;
     await pause(1_500);
     for (const one of writers) await one.end();

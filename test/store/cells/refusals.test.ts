@@ -6,6 +6,7 @@ import {
   findings,
   leftovers,
   move,
+  moveProcess,
   moveUntil,
   number,
   openCells,
@@ -130,7 +131,7 @@ it('a command that is wrong', async () => {
 
 it('two moves of one organization', async () => {
   const { source, target } = cells;
-  const both = await Promise.all([move(cells), move(cells)]);
+  const both = await Promise.all([moveProcess(cells), moveProcess(cells)]);
   const [done, late] = both.toSorted((a, b) => (a.code ?? 0) - (b.code ?? 0));
   expect([done?.code, late?.code], `${done?.stderr}${late?.stderr}`).toEqual([0, 1]);
   expect(late?.stderr).toContain('Another command moves this organization now.');

@@ -11,6 +11,7 @@ import {
   move,
   openCells,
   organizationCommand,
+  organizationProcess,
 } from '../../support/cells.ts';
 import { closeClusters } from '../../support/cluster.ts';
 import { freePort } from '../../support/port.ts';
@@ -27,10 +28,15 @@ afterAll(async () => {
 });
 
 const at = ({ url }: Cell, login: string): string => url.replace('postgres@', `${login}@`);
+const moving = (organization: string, to: string, more: readonly string[]): string[] => [
+  ...['move', organization, '--to', to, '--base-url', BASE_URL, '--yes', '--json'],
+  ...more,
+];
 const command = (organization: string, from: string, to: string, ...more: string[]): Promise<Ended> =>
-  organizationCommand(['move', organization, '--to', to, '--base-url', BASE_URL, '--yes', '--json', ...more], {
-    DATABASE_URL: from,
-  });
+  organizationCommand(moving(organization, to, more), { DATABASE_URL: from });
+/** In a process of its own, beside which the test goes on. Its output is all that a user of it sees. */
+const started = (organization: string, from: string, to: string, ...more: string[]): Promise<Ended> =>
+  organizationProcess(moving(organization, to, more), { DATABASE_URL: from });
 
 /** What a pooler does with the settings of a connection: it refuses it, or another setting comes instead of them. */
 async function pooler({ cluster, url }: Cell, refuses: boolean): Promise<string> {
@@ -88,9 +94,9 @@ it('no password is shown, and no server writes one into its log', async () => {
   const [from, to] = [at(source, 'feeder:hush-from'), at(target, 'feeder:hush-to')];
   const nowhere = 'postgres://feeder:hush-none@127.0.0.1:9/gateway';
   const all = [
-    await command('rosewood', from, nowhere),
-    await command('rosewood', from, to, '--from', nowhere),
-    await command('rosewood', from, to),
+    await started('rosewood', from, nowhere),
+    await started('rosewood', from, to, '--from', nowhere),
+    await started('rosewood', from, to),
   ];
   expect(all.map(({ code }) => code)).toEqual([1, 1, 0]);
   expect(JSON.stringify(all)).not.toMatch(/hush/);
@@ -153,14 +159,14 @@ it('a role without a privilege is told which, and the owner of the tables with t
   const other = await source.sql.reserve();
   await other`BEGIN READ ONLY`;
   await other`SELECT 1`;
-  const moving = command('larkspur', from, to);
+  const ends = started('larkspur', from, to);
   const gone = () => source.sql`SELECT FROM platform.organization WHERE tenant = 1 AND moved_to IS NOT NULL`;
   await expect.poll(gone).toHaveLength(1);
   await pause(2_000);
   expect(await source.sql`SELECT FROM pg_trigger WHERE tgfoid = 'gateway.guard_move'::regproc`).not.toHaveLength(0);
   await other`COMMIT`;
   other.release();
-  const moved = await moving;
+  const moved = await ends;
   expect(moved, moved.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(moved.stdout)).toMatchObject({ digests_equal: true });
   expect(await leftovers(cells)).toEqual([]);

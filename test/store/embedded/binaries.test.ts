@@ -61,7 +61,7 @@ describe('where the binaries come from', () => {
       const { built } = bench.installation('closed-too', 0o700);
       const temporary = bench.temporary();
       const program = async () => {
-        const dataDir = bench.dataDir();
+        const dataDir = await bench.made();
         const child = await bench.start(dataDir, { built });
         const path = readlinkSync(`/proc/${postmasterPid(dataDir)}/exe`);
         await child.stop();
@@ -81,7 +81,7 @@ describe('where the binaries come from', () => {
 
   it.runIf(isRoot)('runs as a normal user, with a read-only package that lacks its links', async () => {
     const { built, native } = bench.installation('read-only', 0o755);
-    const dataDir = bench.dataDir();
+    const dataDir = bench.dataDirOnDisk();
     chownSync(dataDir, nobody.uid, nobody.gid);
     const child = await bench.start(dataDir, { built, user: nobody });
     expect(child.said).toMatchObject({ origin: 'embedded', adopted: false });

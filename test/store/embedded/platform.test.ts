@@ -37,7 +37,7 @@ const user = isRoot ? nobody : undefined;
 function folder(...below: string[]): string {
   const dataDir = bench.dataDir('my data', ...below);
   mkdirSync(dirname(dataDir), { recursive: true });
-  for (let path = dirname(dataDir); isRoot && path !== bench.base; path = dirname(path)) chownSync(path, nobody.uid, 0);
+  for (let path = dirname(dataDir); isRoot && path !== bench.data; path = dirname(path)) chownSync(path, nobody.uid, 0);
   return dataDir;
 }
 
