@@ -205,10 +205,10 @@ interface ChildOptions {
   ways?: 'linux' | 'darwin' | 'windows';
 }
 
-/** Copies the compiled modules of the store, which import nothing but each other and `postgres`. */
+/** Copies the compiled modules of the store, which import nothing but each other, some of src/flow, and `postgres`. */
 function copyModules(built: string, modules: string): void {
-  const room = 'src/store/embedded';
-  cpSync(join(project, 'dist', room), join(built, room), { recursive: true });
+  for (const room of ['src/store/embedded', 'src/flow'])
+    cpSync(join(project, 'dist', room), join(built, room), { recursive: true });
   writeFileSync(join(built, 'package.json'), '{"type":"module"}');
   if (modules === ownModules) symlinkSync(ownModules, join(built, 'node_modules'));
   writeFileSync(
