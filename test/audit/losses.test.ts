@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type postgres from 'postgres';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect } from 'vitest';
 import { Trail, type TrailOptions } from '../../src/audit/trail.ts';
 import type { CallReport } from '../../src/core/audit.ts';
 import { StoreUnreachable } from '../../src/store/driver/errors.ts';
@@ -10,6 +10,7 @@ import { auditOf, forgetAudit } from '../support/audit.ts';
 import type { Issued } from '../support/credentials.ts';
 import { addressOf } from '../support/database.ts';
 import { eventually } from '../support/eventually.ts';
+import { itOnce as it, itInFull } from '../support/form.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
 import { KEYS } from '../support/keys.ts';
 import { type Replica, startReplica } from '../support/replica.ts';
@@ -344,7 +345,7 @@ describe('processes', () => {
       env: { GATEWAY_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}` },
     });
 
-  it('SIGTERM loses no record, and kill -9 neither a record of a write nor a write of a record', async () => {
+  itInFull('SIGTERM loses no record, and kill -9 neither a record of a write nor a write of a record', async () => {
     const { sql } = gateway.database;
     const ended = await started();
     const read = (url: string) =>

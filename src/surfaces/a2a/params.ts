@@ -1,4 +1,3 @@
-import { TaskState } from '@a2a-js/sdk';
 import { ContentTypeNotSupportedError } from '@a2a-js/sdk/errors';
 import { z } from 'zod';
 import { accepts, RFC3339_EXPECTED } from '../../core/accepted-values.ts';
@@ -11,8 +10,17 @@ import { invalidParams } from './refusals.ts';
 const NAME = /^[ -~]{1,128}$/;
 const CONTENT = ['text', 'raw', 'url', 'data'] as const;
 
-/** The names of the enumeration. It also has their numbers, and a name for unknown ones. */
-const STATES = Object.keys(TaskState).filter((name) => name.startsWith('TASK_STATE_'));
+const STATES = [
+  'TASK_STATE_UNSPECIFIED',
+  'TASK_STATE_SUBMITTED',
+  'TASK_STATE_WORKING',
+  'TASK_STATE_COMPLETED',
+  'TASK_STATE_FAILED',
+  'TASK_STATE_CANCELED',
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_REJECTED',
+  'TASK_STATE_AUTH_REQUIRED',
+] as const;
 
 // In the JSON form of Protocol Buffers, a member with null or the zero value of its type counts as absent.
 export const Name = accepts(z.string().regex(NAME), '1 to 128 printable ASCII characters');

@@ -1,8 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeSignInLink } from '../../../src/auth/sign-in-links.ts';
 import { type Managed, openManaged } from '../../support/console/managed.ts';
-import { itOnce as it, rowsOnce } from '../../support/form.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { newPerson } from '../../support/oauth/oauth.ts';
 import { plantAudit } from '../../support/planted-audit.ts';
@@ -70,7 +69,7 @@ describe('a person with a browser', () => {
     ['a desktop', DESKTOP],
     ['a phone', PHONE],
   ] as const;
-  test.each(rowsOnce(views, 1))('on %s %j reads every page, and axe-core finds nothing', async (_, size) => {
+  it.each(views)('on %s %j reads every page, and axe-core finds nothing', async (_, size) => {
     const { page, foreign, complaints, close } = await openVisit(browser, origin, size);
     await enter(page);
     const paths = [
