@@ -225,6 +225,20 @@ describe('migrations', () => {
     await direct.end();
   });
 
+  it('wait for a process that makes the store for longer than a statement may take', async () => {
+    const direct = admin();
+    const holder = await direct.reserve();
+    await holder`SELECT pg_advisory_lock(7310482)`;
+    const waiting = openDatabase({ target: target(), connections: 1, statementTimeout: 300, name: 'waiting' });
+    const done = migrate(waiting);
+    await pause(1_000);
+    await holder`SELECT pg_advisory_unlock(7310482)`;
+    expect((await done).applied).toEqual([]);
+    await waiting.close();
+    holder.release();
+    await direct.end();
+  });
+
   it('refuse a store of a newer gateway', async () => {
     await db.query(sql`INSERT INTO public.gateway_migration (version, name) VALUES (9999, '9999_future.sql')`);
     await expect(migrate(db)).rejects.toThrow(/schema version 9999/);

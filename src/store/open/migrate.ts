@@ -17,8 +17,8 @@ const BASE = { version: 50, name: '0050_webhook_rounds.sql', files: 34 };
 const LOCK = 7_310_482;
 /** Milliseconds between two attempts of a migration to lock its tables. */
 const AGAIN = 1_000;
-/** The most attempts of a migration to lock its tables. */
-const ATTEMPTS = 300;
+/** Milliseconds after which a migration is tried no more. */
+const PATIENCE = 300_000;
 
 export interface Migration {
   readonly version: number;
@@ -88,14 +88,14 @@ async function apply(db: Database, { version, name, text }: Migration, cell: num
   }
 }
 
-/** Repeats a script that others keep from its locks, which it tells by one of these codes. */
+/** Repeats a script while others hold a lock that it needs: it then fails with one of these codes of PostgreSQL. */
 async function repeated(script: () => Promise<void>, codes: readonly string[]): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  for (const end = performance.now() + PATIENCE; ; ) {
     try {
       await script();
       return;
     } catch (error) {
-      if (!codes.includes(sqlState(error) ?? '') || attempt === ATTEMPTS) throw error;
+      if (!codes.includes(sqlState(error) ?? '') || performance.now() > end) throw error;
       await pause(AGAIN);
     }
   }
