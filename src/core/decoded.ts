@@ -6,3 +6,6 @@ export function decoded(text: string): string | undefined {
     return undefined;
   }
 }
+
+/** As `decoded`, for application/x-www-form-urlencoded text, in which a plus is a space. */
+export const decodedForm = (text: string): string | undefined => decoded(text.replaceAll('+', ' '));

@@ -1,4 +1,4 @@
-import { decoded } from '../../core/decoded.ts';
+import { decodedForm } from '../../core/decoded.ts';
 
 /**
  * The values of each parameter, by the parameter's name. A name has more than one value only if the request repeats the
@@ -19,8 +19,8 @@ export function readParameters(text: string): Parameters | undefined {
   if (text === '') return found;
   for (const pair of text.split('&')) {
     const at = pair.indexOf('=');
-    const name = decode(at === -1 ? pair : pair.slice(0, at));
-    const value = at === -1 ? '' : decode(pair.slice(at + 1));
+    const name = decodedForm(at === -1 ? pair : pair.slice(0, at));
+    const value = at === -1 ? '' : decodedForm(pair.slice(at + 1));
     if (!name || value === undefined || CONTROL.test(name) || CONTROL.test(value)) return undefined;
     const values = found.get(name);
     if (values) values.push(value);
@@ -28,8 +28,6 @@ export function readParameters(text: string): Parameters | undefined {
   }
   return found;
 }
-
-export const decode = (text: string): string | undefined => decoded(text.replaceAll('+', ' '));
 
 /** Returns the only value of a parameter. Returns `undefined` if the parameter is missing, empty or repeated. */
 export function single(parameters: Parameters, name: string): string | undefined {

@@ -1,4 +1,5 @@
 import { namesText } from '../../core/accepted-values.ts';
+import { decodedForm } from '../../core/decoded.ts';
 import type { ParameterError } from '../../core/failures.ts';
 import type { Parameter, Tool } from '../../core/tool.ts';
 import { printable } from '../../gateway/input-errors.ts';
@@ -18,8 +19,8 @@ export function readInput(tool: Tool, path: Readonly<Record<string, string>>, qu
   const seen = new Set<string>();
   for (const pair of query === '' ? [] : query.split('&')) {
     const cut = pair.indexOf('=');
-    const name = decode(cut === -1 ? pair : pair.slice(0, cut));
-    const value = decode(cut === -1 ? '' : pair.slice(cut + 1));
+    const name = decodedForm(cut === -1 ? pair : pair.slice(0, cut));
+    const value = decodedForm(cut === -1 ? '' : pair.slice(cut + 1));
     const parameter = tool.parameters.find((one) => one.in === 'query' && one.name === name);
     if (name === undefined || !parameter) {
       problems.push({
@@ -53,16 +54,6 @@ export function addBody(tool: Tool, input: Record<string, unknown>, body: unknow
 
 const names = (tool: Tool, place: Parameter['in']): string =>
   namesText(tool.parameters.filter((one) => one.in === place).map(({ name }) => name));
-
-/** Decodes application/x-www-form-urlencoded text as UTF-8. Undefined if an escape or the UTF-8 is broken. */
-function decode(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch (error) {
-    if (error instanceof URIError) return undefined;
-    throw error;
-  }
-}
 
 function typed(parameter: Parameter, value: string): string | number | boolean {
   // One spelling of a number: 1 to 16 digits, without a sign, a point, an exponent or a leading zero.

@@ -1,11 +1,11 @@
 import { timingSafeEqual } from 'node:crypto';
+import { decodedForm } from '../../../core/decoded.ts';
 import type { InstalledClient } from '../../../store/sign-in/clients.ts';
 import type { ProvedClient } from '../../../store/sign-in/grants.ts';
 import { digestOf, wellFormed } from '../../tokens.ts';
 import { isCredentialId } from '../clients/installed.ts';
 import type { OAuthContext, Rule } from '../context.ts';
 import { livesAt, OAuthError } from '../errors.ts';
-import { decode } from '../parameters.ts';
 
 interface BasicCredentials {
   readonly id: string;
@@ -114,6 +114,6 @@ export function credentialsOf(header: string | undefined): BasicCredentials | un
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');
   const at = text.indexOf(':');
   if (encoded === undefined || at === -1) return undefined;
-  const [id = '', secret = ''] = [decode(text.slice(0, at)), decode(text.slice(at + 1))];
+  const [id = '', secret = ''] = [decodedForm(text.slice(0, at)), decodedForm(text.slice(at + 1))];
   return isCredentialId(id) && wellFormed(secret) ? { id, secret } : undefined;
 }
