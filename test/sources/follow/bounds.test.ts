@@ -59,11 +59,13 @@ test.concurrent.for([
     expect(await lateSources(store.db)).toBe(1);
     // Nobody starts it again, and others load.
     const pages = asked.get(source.id)?.length ?? 0;
+    slow.clear();
     const other = await add('B');
     await become(other, 'following');
     expect(asked.get(source.id)).toHaveLength(pages);
     expect((await source.state()).state).toBe('failing');
 
+    slow.add('A');
     // The next load has as much time as the first one. With half of the 8 s, it would ask three times.
     expect(await pauseSource(store.db, source.id, false)).toBe(true);
     await become(source, 'failing');

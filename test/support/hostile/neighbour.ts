@@ -1,8 +1,13 @@
 import type { RequestOptions } from 'node:http';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
 import { exchange } from '../answer.ts';
 
-/** The start and the end of one request, and how long the server waited for a processor meanwhile (milliseconds). */
+/**
+ * The start and the end of one request in milliseconds. `waited` is time in between that says nothing about the server:
+ * the server waited for a processor, or this process was busy and could not read the answer. (To compile the validator
+ * of a large schema takes a second.)
+ */
 export interface Timed {
   readonly began: number;
   readonly ended: number;
@@ -30,13 +35,14 @@ export function keepAsking(options: RequestOptions, every: number, waiting = () 
   const answers: Timed[] = [];
   let [failed, stopped] = [0, false];
   const once = async (): Promise<Timed> => {
-    const [began, before] = [performance.now(), waiting()];
+    const [began, before, loop] = [performance.now(), waiting(), performance.eventLoopUtilization()];
     const status = await exchange(options).then(
       (answer) => answer.status,
       () => 0,
     );
     if (status !== 200) failed += 1;
-    return { began, ended: performance.now(), waited: waiting() - before };
+    const { active } = performance.eventLoopUtilization(loop);
+    return { began, ended: performance.now(), waited: waiting() - before + active };
   };
   const loop = async (): Promise<void> => {
     for (let n = 0; n < 10; n++) await once();
