@@ -75,9 +75,9 @@ export class Ledger {
     const draft = call.draft?.(operationId);
     const keyed = { by: access, operationId, attempt: randomUUID(), fingerprint, command, about: { view, id }, draft };
     const kind = { write, authored: tool.author, receipts: tool.emits, remote: reservesFor(remote) };
-    // All commands of a batch share one check of what their callers can see. So each restricted credential has a
-    // separate queue.
-    const own = isRestricted(authority) ? ` ${authority.credentialId} ${authority.revision}` : '';
+    // All commands of a batch share one check of what their callers can see, so a batch has one set of restrictions. The
+    // credential does not tell them: a consent can narrow one of its tokens further.
+    const own = isRestricted(authority) ? ` ${JSON.stringify(authority.restrictions)}` : '';
     const queue = `${website.id} ${name}${own}`;
     const batchQueue = { queue, group: website.id, app: authority.appId };
     let entry = await caller.take(this.#batches.add(batchQueue, { kind, keyed }));

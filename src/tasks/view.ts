@@ -13,7 +13,7 @@ export interface Task extends Omit<TaskRow, 'grants' | 'history'> {
   readonly artifact: unknown;
   /** True if there is a result that the reader may not see, because it was made under other grants. */
   readonly withheld: boolean;
-  /** The newest texts of the task's messages, oldest first. A list of tasks leaves them out. */
+  /** The newest texts of the task's messages, oldest first. Empty in a list of tasks, and under other grants. */
   readonly history: readonly TaskText[];
 }
 
@@ -46,7 +46,8 @@ export function viewOf(row: TaskRow, authority: Authority, body: unknown = row.a
   // Another token of the same credential may have no access to the website of the task.
   const websiteId = row.websiteId !== null && authority.websites.has(row.websiteId) ? row.websiteId : null;
   const made = state === 'completed' && body !== null;
-  const withheld = made && !grantsOf(authority).equals(grants);
+  const same = grantsOf(authority).equals(grants);
+  const withheld = made && !same;
   const artifact = made && !withheld ? body : undefined;
   return {
     id,
@@ -59,7 +60,7 @@ export function viewOf(row: TaskRow, authority: Authority, body: unknown = row.a
     failure,
     artifact,
     withheld,
-    history: history ?? [],
+    history: (same && history) || [],
   };
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { example } from '../../src/core/example.ts';
 import { native, OperatorId, TeamId } from '../../src/core/ids.ts';
+import { both, DIRECTORY, holds, PII } from '../../src/core/scopes.ts';
 import { data, defineTool, ofWebsite } from '../../src/core/tool.ts';
 import { changedConversation, ifUnchanged, misfit, ofConversation, websiteOfId } from '../../src/views/written.ts';
 import { AssignConversation } from '../../src/writes/conversation-assign.ts';
@@ -35,7 +36,12 @@ export default defineTool({
   },
   output: data({
     ...changedConversation,
-    operator_id: OperatorId.schema.nullable().describe('Operator after the write. Null: none.'),
+    operator_id: OperatorId.schema
+      .nullable()
+      .optional()
+      .describe(
+        'Operator after the write. Null: none. After `team_id`, only credentials that may see operators get it.',
+      ),
     team_id: TeamId.schema.nullable().describe('Team after the write. Null: none.'),
   }),
   async handle({ input: { conversation_id, operator_id, team_id, none, if_updated_at }, authority, perform }) {
@@ -49,10 +55,11 @@ export default defineTool({
       if_updated_at,
     });
     const website = websiteOfId(conversation_id);
+    const operator = done.operator === null ? null : OperatorId.format(website, done.operator);
     return {
       data: {
         success: true as const,
-        operator_id: done.operator === null ? null : OperatorId.format(website, done.operator),
+        ...((team_id === undefined || holds(authority, both(DIRECTORY, PII))) && { operator_id: operator }),
         team_id: done.team === null ? null : TeamId.format(website, done.team),
         updated_at: done.updated_at,
       },

@@ -28,8 +28,8 @@ export interface Keyed {
 }
 
 /**
- * The common properties of all commands in a batch. All these commands concern one website, and their callers may see
- * the same data.
+ * The common properties of all commands in a batch. All these commands concern one website, and their callers have the
+ * same restrictions.
  */
 export interface CommandKind {
   readonly write: Pick<Write, 'name' | 'writer'>;
@@ -66,8 +66,8 @@ interface Undecided {
 export const LEASE = 10_000;
 
 /**
- * Enters commands of one kind on one website in the ledger of writes. The callers of these commands may see the same
- * data of the website.
+ * Enters commands of one kind on one website in the ledger of writes. The callers of these commands have the same
+ * restrictions.
  *
  * If the platform itself performs the commands, one statement does everything: authority, reservation, effect, journal
  * entry and outcome. After a lost reply, the same statement is sent again. The second statement finds the outcomes of

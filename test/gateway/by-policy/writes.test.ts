@@ -270,6 +270,21 @@ describe('an assignment', () => {
     expect(await conversation()).toMatchObject({ status: 'unassigned', team_id: 'tem_1_1_2' });
   });
 
+  it('of a team tells the operator only to a credential that may see operators, also when it is repeated', async () => {
+    const { token } = await issue({
+      scopes: ['conversation_read', 'conversation_update', 'directory_read'],
+      dataAccess: [],
+    });
+    const told = async (body: Body, key = freshKey()) =>
+      Object.keys((await send('assignment', body, { token, key })).body.data).sort();
+    expect(await told({ operator_id: 'opr_1_1_2' })).toContain('operator_id');
+    const key = freshKey();
+    const without = ['success', 'team_id', 'updated_at'];
+    expect(await told({ team_id: 'tem_1_1_2' }, key)).toEqual(without);
+    expect(await told({ team_id: 'tem_1_1_2' }, key)).toEqual(without);
+    expect(await told({ none: true })).toContain('operator_id');
+  });
+
   it('takes only enabled operators and teams of the website that the credential may see', async () => {
     const { sql } = gateway.database;
     expect(outcomeOf(await send('assignment', { operator_id: 'opr_1_2_1' }))).toEqual([404, 'not_found']);

@@ -3,7 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Sql } from 'postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openAuthorities } from '../../../src/auth/authority.ts';
+import { digestOf, newSecret } from '../../../src/auth/tokens.ts';
 import type { Authority } from '../../../src/core/authority.ts';
+import { SCOPES } from '../../../src/core/scopes.ts';
 import { compile } from '../../../src/core/sql.ts';
 import { type CommandKind, enter, type Keyed, settle } from '../../../src/store/calls/ledger.ts';
 import { StoreUnreachable } from '../../../src/store/driver/errors.ts';
@@ -109,6 +111,76 @@ const deadlocks = async (): Promise<number> => {
     (await sql`SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()`)[0]?.['deadlocks'],
   );
 };
+
+/** A token of this credential for a consent that was given while the credential had only this channel. */
+async function consentedTo(channel: string, credential: string): Promise<string> {
+  const [person, consent, token] = [
+    `prs_${randomBytes(16).toString('hex')}`,
+    `cns_${randomBytes(16).toString('hex')}`,
+    newSecret('access_test'),
+  ];
+  await sql`INSERT INTO gateway.person (id, tenant, email, role) VALUES (${person}, 1, ${`${person}@example.com`}, 'owner')`;
+  await sql`INSERT INTO gateway.consent (id, credential_id, person_id, request, audience, scopes, sites, renewable,
+                                         code_digest, code_challenge, code_expires_at, redirect_uri, expires_at)
+            VALUES (${consent}, ${credential}, ${person}, ${randomBytes(32)}, 'rest', ${[...SCOPES]}, '{1}', false,
+                    ${randomBytes(32)}, 'challenge', now(), 'https://a.example/', now() + interval '1 hour')`;
+  await sql`UPDATE gateway.consent SET channel_ids = ${[channel]} WHERE id = ${consent}`;
+  await sql`INSERT INTO gateway.token (digest, credential_id, kind, audience, scopes, sites, consent_id, expires_at)
+            VALUES (${digestOf(token)}, ${credential}, 'access', 'rest', ${[...SCOPES]}, '{1}', ${consent}, now() + interval '1 hour')`;
+  return token;
+}
+
+describe('two tokens of one credential', () => {
+  it('TN-01 never judge a write by the restrictions of the other, in whatever order they arrive', async () => {
+    const channels = ['chn_1_1_1', 'chn_1_1_2'];
+    const wide = await world.writer({ channels });
+    const narrow = await consentedTo('chn_1_1_1', wide.credential);
+    const [hidden, shown] = await Promise.all(
+      ['2', '1'].map(async (channel) => {
+        const rows = await sql<{ id: string }[]>`
+          SELECT 'cnv_1_1_' || id AS id FROM platform.conversation WHERE tenant = 1 AND site = 1 AND channel_id = ${channel} LIMIT 4`;
+        return rows.map(({ id }) => id);
+      }),
+    );
+    const mark = async (conversation: string | undefined, token: string): Promise<number> => {
+      const command = {
+        tool: 'conversation_disposition_set',
+        input: { conversation_id: conversation, disposition: 'spam' },
+      } as const;
+      return (await world.write('REST', command, { token, key: fresh() })).status;
+    };
+    const both = [...(hidden ?? []), ...(shown ?? [])];
+    expect(both).toHaveLength(8);
+    await Promise.all([mark(shown?.[0], narrow), mark(shown?.[0], wide.token)]);
+    for (const order of [
+      [narrow, wide.token],
+      [wide.token, narrow],
+    ]) {
+      let all: Promise<[string, number][]> | undefined;
+      await holding(async () => {
+        const first = mark(shown?.[0], wide.token);
+        const second = mark(shown?.[0], narrow);
+        await pause(300);
+        const asked = order.flatMap((token) =>
+          both.map(
+            async (one): Promise<[string, number]> => [
+              `${token === narrow ? 'narrow' : 'wide'} ${hidden?.includes(one) ? 'hidden' : 'shown'}`,
+              await mark(one, token),
+            ],
+          ),
+        );
+        all = Promise.all(asked).finally(() => Promise.all([first, second]));
+        await pause(300);
+      });
+      expect([...new Set((await all)?.map((one) => one.join(' ')))].sort()).toEqual([
+        'narrow hidden 404',
+        'narrow shown 200',
+        'wide hidden 200',
+        'wide shown 200',
+      ]);
+    }
+  });
+});
 
 describe('one batch', () => {
   it('holds a stale authority, a conflict, a replay, an unknown visitor and a key twice, and does the rest', async () => {

@@ -226,6 +226,16 @@ describe('a task that asks for a skill', () => {
     expect(taskOf(await send({ ...last, configuration: { historyLength: 2 } })).history).toHaveLength(2);
   });
 
+  it('is told only under the grants of its sender', async () => {
+    const grown = await gateway.issue();
+    const { id } = taskOf(await send(text('Ada wrote from en.us.74@example.org', {}), grown.token));
+    const told = async () => (await call('GetTask', { id }, grown.token)).body.result;
+    expect(textsOf(await told())).toEqual(['Ada wrote from en.us.74@example.org']);
+    await gateway.database
+      .sql`UPDATE gateway.credential SET scopes = array_remove(scopes, 'contact_read_pii') WHERE id = ${grown.credential}`;
+    expect([(await told()).status.state, (await told()).history]).toEqual(['TASK_STATE_INPUT_REQUIRED', undefined]);
+  });
+
   it('is refused by another context, another credential, and an unknown id', async () => {
     const { id } = await ask();
     expectInvalid(await send(text('x', { taskId: id, contextId: 'another' })), 'message.contextId', 'context');
