@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { accepts } from '../core/accepted-values.ts';
 import { Failure, type ParameterError } from '../core/failures.ts';
 import type { ReportRange } from '../core/reads.ts';
+import { ianaZone } from './zone.ts';
 
 const DAY_EXPECTED = 'a date such as 2026-11-30';
 const ZONE_EXPECTED = 'an IANA time zone such as Europe/Berlin';
@@ -80,21 +81,9 @@ export function daysOf(from: string | undefined, to: string | undefined) {
   return { from, to };
 }
 
-/** IANA time zones without a slash. JavaScript engines also accept other names, such as AST for Anchorage. */
-const PLAIN = new Set(
-  `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
-   ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
-   TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
-);
-
 /** The name of an IANA time zone in its usual letter case. */
 export function zoneOf(name: string): string {
-  const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
-  try {
-    if (!iana) throw new RangeError('not a name of IANA');
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
-    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
-  } catch {
-    throw wrongZone();
-  }
+  const zone = ianaZone(name);
+  if (zone === undefined) throw wrongZone();
+  return zone;
 }

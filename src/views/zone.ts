@@ -18,3 +18,22 @@ export const fromDay = (at: string, day: Fragment): Fragment =>
   sql`c.created_at >= ${at}::date - 1 AND (c.created_at >= ${at}::date + 1 OR ${day} >= ${at}::date)`;
 export const untilDay = (at: string, day: Fragment): Fragment =>
   sql`c.created_at < ${at}::date + 2 AND (c.created_at < ${at}::date OR ${day} <= ${at}::date)`;
+
+/** IANA time zones without a slash. JavaScript engines also accept other names, such as AST for Anchorage. */
+const PLAIN = new Set(
+  `CET CST6CDT CUBA EET EGYPT EIRE EST EST5EDT GB GB-EIRE GMT GMT+0 GMT-0 GMT0 GREENWICH HONGKONG HST ICELAND IRAN
+   ISRAEL JAMAICA JAPAN KWAJALEIN LIBYA MET MST MST7MDT NAVAJO NZ NZ-CHAT POLAND PORTUGAL PRC PST8PDT ROC ROK SINGAPORE
+   TURKEY UCT UNIVERSAL UTC W-SU WET ZULU`.split(/\s+/),
+);
+
+/** The name of an IANA time zone in its usual letter case. Undefined for every other name. */
+export function ianaZone(name: string): string | undefined {
+  const iana = name.includes('/') ? /^[A-Z]/i.test(name) && !/^SystemV/i.test(name) : PLAIN.has(name.toUpperCase());
+  if (!iana) return undefined;
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name;
+  } catch {
+    return undefined;
+  }
+}

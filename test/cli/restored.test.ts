@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -164,6 +165,23 @@ it('what is made after it has numbers, and so ids, that nothing of the lost time
     SELECT 'vis_1_1_' || id AS id FROM platform.visitor WHERE external_id = 'next-of-another'`;
   expect(await gateway.ask(`/api/v1/dashboard/visitors/${row?.id}`, { token })).toMatchObject({ status: 200 });
   expect(await runChecks(database.db)).toEqual([]);
+});
+
+it('notes have numbers however often it is said', async () => {
+  const { sql } = database;
+  const writer = await gateway.issue({ authors: ['opr_1_1_1'] });
+  await sql`UPDATE platform.native_id SET last = 3000000000 WHERE (tenant, site, kind) = (1, 2, 'note')`;
+  for (let n = 0; n < 20; n++) await command('restored', '--yes');
+  const note = () =>
+    gateway.ask('/api/v1/visitors/vis_1_1_4/notes', {
+      ...{ token: writer.token, body: { text: 'After a restore' } },
+      headers: { 'idempotency-key': randomUUID() },
+    });
+  const [first, second] = [await note(), await note()];
+  expect([first.status, second.status]).toEqual([200, 200]);
+  const most =
+    await sql`SELECT max(id) > 5e8 AS far, max(id) < 2147483647 AS fits FROM platform.note WHERE (tenant, site) = (1, 1)`;
+  expect(most).toEqual([{ far: true, fits: true }]);
 });
 
 it('without --yes it names the store, without a password, and changes nothing', async () => {

@@ -6,6 +6,7 @@ import type { Database } from '../../src/store/driver/postgres.ts';
 import { trimJournals } from '../../src/store/events/journal.ts';
 import { freshDatabase, type TestDatabase } from '../support/database.ts';
 import { heads, plant, receipts } from '../support/events/journal.ts';
+import { eventually } from '../support/eventually.ts';
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -110,6 +111,23 @@ it('what an import that was cut off owes is appended without another import, and
   expect(await keepJournals(database.db)).toMatchObject({ settled: 2 });
   expect(await receipts(sql, before)).toEqual(['1_2 privacy.removed', '1_2 visitor.snapshot']);
   expect(await keepJournals(database.db)).toMatchObject({ settled: 0 });
+});
+
+it('what several imports owe is appended in the order of the websites, so no writer of the same two meets it in a deadlock', async () => {
+  const { sql, db } = database;
+  await sql`INSERT INTO gateway.import_owed (slot, tenant, site, event_type)
+    VALUES (1, 1, 2, 'visitor.changed'), (2, 1, 1, 'visitor.changed')`;
+  await sql`UPDATE gateway.import_run SET lease_until = now() - interval '1 second'`;
+  const before = await heads(sql);
+  let settled: Promise<unknown> | undefined;
+  await sql.begin(async (writer) => {
+    await writer`SELECT gateway.append_receipts(1, 1, '{visitor.changed}')`;
+    settled = keepJournals(db);
+    await eventually(async () => expect(await sql`SELECT FROM pg_locks WHERE NOT granted`).not.toEqual([]));
+    await writer`SELECT gateway.append_receipts(1, 2, '{visitor.changed}')`;
+  });
+  expect(await settled).toMatchObject({ settled: 2 });
+  expect(await receipts(sql, before)).toHaveLength(4);
 });
 
 it('who begins at what is retained does not begin at its very edge', async () => {

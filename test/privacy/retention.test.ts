@@ -89,6 +89,17 @@ it('clears texts and files that are too old, in short transactions, and no impor
   expect(result.types.file).toMatchObject({ written: 0, unchanged: 60 });
   expect(await counts()).toEqual(left);
   expect((await importRecords(store.db, again)).types.message).toMatchObject({ written: 0, unchanged: 1200 });
+  // A message that was only a file keeps its mark, too.
+  const picture = {
+    ...again.find(({ type, external_id }) => type === 'message' && /[02468]-/.test(String(external_id))),
+  };
+  Object.assign(picture, { external_id: 'picture', kind: 'attachment_only', text: undefined, created_at: age(40) });
+  for (const written of [1, 0])
+    expect((await importRecords(store.db, [picture])).types.message).toMatchObject({ written, rejected: 0 });
+  expect(await store.sql`SELECT redacted FROM platform.message WHERE external_id = 'picture'`).toEqual([
+    { redacted: true },
+  ]);
+  await store.sql`DELETE FROM platform.message WHERE external_id = 'picture'`;
 
   expect(await document('organization', 'update', 'org', '--keep-messages-days', 'off')).toMatchObject({
     keep_messages_days: null,

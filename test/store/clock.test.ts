@@ -102,6 +102,27 @@ it('compares a source once for each request', async () => {
   expect(await compared()).toBe(false);
 });
 
+it('compares a source at night in a time zone that only the gateway knows', async () => {
+  const { db, sql } = gateway.database;
+  const [row] = await sql<
+    { epoch: number }[]
+  >`SELECT epoch::float8 AS epoch FROM gateway.source WHERE id = ${source.id}`;
+  const mine = { id: source.id, tenant: source.tenant, epoch: row?.epoch ?? 0 };
+  const due = async (zone: string): Promise<boolean> => {
+    await sql`UPDATE gateway.source SET time_zone = ${zone}, compared_at = now() - interval '21 hours', compare_asked = NULL`;
+    return comparisonDue(db, mine);
+  };
+  await expect(sql`SELECT now() AT TIME ZONE 'US/Pacific-New'`).rejects.toThrow(/not recognized/);
+  // The sign of these names is the other way round.
+  const at = (local: number): string => {
+    const offset = ((local - new Date().getUTCHours() + 36) % 24) - 12;
+    return `Etc/GMT${offset < 0 ? '+' : '-'}${Math.abs(offset)}`;
+  };
+  expect([await due(at(3)), await due(at(12))]).toEqual([true, false]);
+  expect(typeof (await due('US/Pacific-New'))).toBe('boolean');
+  await sql`UPDATE gateway.source SET time_zone = 'UTC'`;
+});
+
 it('delivers what was queued, what a dead process had leased, and what waits for its next attempt', async () => {
   const { db } = gateway.database;
   const { credential } = await gateway.issue();

@@ -17,6 +17,8 @@ export interface RunPlace {
   readonly lease: Fragment;
   /** True for a source: what only the gateway knows about a record is kept. */
   readonly live: boolean;
+  /** SQL for a time before all its records were read. A page is written soon after it was read, a run hours later. */
+  readonly since: string;
   /** How many batches of one type are written at the same time. */
   readonly lanes: number;
   progress(done: StepProgress): Fragment;
@@ -38,6 +40,8 @@ export interface StepProgress {
   readonly counts: readonly string[];
 }
 
+const SOON = `now() - interval '10 minutes'`;
+
 /** `live` as in RunPlace. The values are literals in a rehearsal, which has no parameters. */
 export function slotPlace(slot: number, epoch: Fragment, live: boolean): RunPlace {
   const run = raw(String(slot));
@@ -51,6 +55,7 @@ export function slotPlace(slot: number, epoch: Fragment, live: boolean): RunPlac
     organization: of('organization'),
     lease: sql`gateway.import_fence(${run}, ${epoch})`,
     live,
+    since: `least(${SOON}, ${of('began')})`,
     lanes: 2,
     progress: ({ step, high, last, type, counts }) =>
       sql`gateway.import_progress(${run}, ${epoch}, ${raw(`'${step}'`)}, ${high}, ${last}, ${raw(type)},
@@ -71,6 +76,7 @@ export const pagePlace = (tenant: number): RunPlace => ({
   organization: 'NULL::text',
   lease: raw('NULL'),
   live: true,
+  since: SOON,
   lanes: 1,
   progress: ({ type, counts }) =>
     sql`gateway.page_count(${raw(`${type}::text, ${counts.map((c) => `(${c})`).join(', ')}`)})`,

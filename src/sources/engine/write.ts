@@ -51,7 +51,7 @@ export function writeStep(table: Table, lane: number): Step {
 ), altered AS (
   UPDATE platform.${name} t SET ${changed.map((column) => `${column} = b.${column}`).join(', ')}
     FROM batch b WHERE NOT b.fresh AND ${same('t', 'b')} AND (${of('t', changed)}) IS DISTINCT FROM (${of('b', changed)})
-    ${place.live && name === 'conversation' ? NEWEST : ''}
+    ${place.live && name === 'conversation' ? newest(place.since) : ''}
   RETURNING t.tenant, t.site, t.id${name === 'message' ? ', t.conversation_id' : ''}
 )${links === undefined ? '' : pairs(links.table, links.column)}${name === 'file' ? chunks(place.chunk) : ''}${name === 'message' ? FOLLOW : ''}
 , touched AS MATERIALIZED (${parts.map((part) => `SELECT tenant, site, id FROM ${part}`).join(' UNION ')}
@@ -65,12 +65,12 @@ ${progress(bounds, step, name, {
 }
 
 /**
- * A page that was read before a write of the gateway can follow it. Then it would undo the write here, until the next page.
- * Both times are the helpdesk's. A page is written soon after it was read.
+ * A record that was read before a write of the gateway can be written after it. Then it would undo the write here, until
+ * the next page. Both times are the helpdesk's. Since `since`, all records of the run were read.
  */
-const NEWEST = `AND NOT EXISTS (SELECT FROM gateway.write_back w
+const newest = (since: string): string => `AND NOT EXISTS (SELECT FROM gateway.write_back w
        WHERE w.tenant = b.tenant AND w.site = b.site AND w.record = b.id AND w.seen_at IS NOT NULL
-         AND w.at > now() - interval '10 minutes' AND b.updated_at < date_trunc('milliseconds', w.seen_at))`;
+         AND w.at > ${since} AND b.updated_at < date_trunc('milliseconds', w.seen_at))`;
 
 /** Since when an organization keeps texts and files (gateway.clear_old_messages). Older ones must not come back. */
 const RETENTION = `JOIN (SELECT o.tenant, coalesce(now() - make_interval(days => o.keep_messages_days), '-infinity') AS since
@@ -79,7 +79,7 @@ const TOO_OLD = `EXISTS (SELECT FROM platform.message m
      WHERE m.tenant = p.tenant AND m.site = p.site AND m.id = p.owner_id AND m.created_at < r.since) AS too_old`;
 const RETAINED: Readonly<Record<string, string>> = {
   text: 'CASE WHEN d.created_at >= r.since THEN d.text END AS text',
-  redacted: 'd.redacted OR (d.created_at < r.since AND d.text IS NOT NULL) AS redacted',
+  redacted: `d.redacted OR (d.created_at < r.since AND (d.text IS NOT NULL OR d.kind = 'attachment_only')) AS redacted`,
 };
 const retained = (column: string): string => RETAINED[column] ?? `d.${column}`;
 

@@ -178,15 +178,21 @@ function requireOne(rows: readonly unknown[]): void {
  * 20 hours old at night in the source's time zone, or 26 hours by day.
  */
 export async function comparisonDue(db: Database, { id }: HeldSource): Promise<boolean> {
-  const [row] = await db.query<{ due: boolean }>(sql`
+  const [row] = await db.query<{ due: boolean; nightly: boolean; now: Date; time_zone: string }>(sql`
     SELECT coalesce(compare_asked > coalesce(compared_at, '-infinity'), false)
-           OR extract(hour FROM now() AT TIME ZONE time_zone) BETWEEN 2 AND 4
-              AND coalesce(compared_at, '-infinity') < now() - interval '20 hours'
            OR coalesce(compared_at, '-infinity') < now() - interval '26 hours'
-           OR NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = s.tenant AND w.site = s.site) AS due
+           OR NOT EXISTS (SELECT FROM platform.website w WHERE w.tenant = s.tenant AND w.site = s.site) AS due,
+           coalesce(compared_at, '-infinity') < now() - interval '20 hours' AS nightly, now(), time_zone
       FROM gateway.source s WHERE id = ${id}`);
-  return row?.due === true;
+  if (row === undefined) return false;
+  return row.due || (row.nightly && NIGHT.has(hourOf(row.now, row.time_zone)));
 }
+
+const NIGHT = new Set(['02', '03', '04']);
+
+/** The hour in a time zone. PostgreSQL does not know all zones that Node knows, and would fail. */
+const hourOf = (moment: Date, timeZone: string): string =>
+  new Intl.DateTimeFormat('en-GB', { hour: '2-digit', hourCycle: 'h23', timeZone }).format(moment);
 
 /** The rows that wait for another row, for example a message whose conversation was refused. Oldest first. */
 export async function waitingRows(db: Database, { id }: HeldSource, limit: number): Promise<string[]> {

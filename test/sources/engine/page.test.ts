@@ -266,6 +266,34 @@ test('a load that reads a row again after a change takes the new version, and th
   await run.release();
 });
 
+test('a comparison that writes long after it has read does not undo a change that the gateway made meanwhile', async () => {
+  await told([contact('p'), visitor('v', ['p']), conversation('c', 'v', ['p'])]);
+  const run = await takeRun(store.db, { name: held.id, source: held, loads: true }, undefined);
+  await run.begin([], 'acme');
+  const stage = new Stage(store.db, run, 0);
+  const [read, other] = [conversation('c', 'v', ['p']), conversation('d', 'v', ['p'])];
+  for (const one of [read, other])
+    stage.record({ file: 0, line: 1, origin: `conversations/${one.external_id}` }, one, null);
+  await stage.flush({ position: null });
+  await stage.settled();
+  // The gateway closes the conversation in the helpdesk. The comparison read it 40 minutes ago, and writes it 30 minutes later.
+  const operation = `op_${'a'.repeat(64)}`;
+  await store.sql`INSERT INTO gateway.operation (operation_id, credential_id, revision, tenant, site, operation, status)
+    VALUES (${operation}, 'crd', 1, ${held.tenant}, 1, 'conversation_status_set', 'acknowledged')`;
+  await store.sql`INSERT INTO gateway.write_back (operation_id, source, tenant, site, record, target, author, at, seen_at)
+    SELECT ${operation}, ${held.id}, tenant, site, id, external_id, 1, now() - interval '30 minutes', updated_at + interval '1 hour'
+      FROM platform.conversation WHERE external_id = 'c'`;
+  await store.sql`UPDATE platform.conversation SET status = 'closed', updated_at = updated_at + interval '1 hour' WHERE external_id = 'c'`;
+  await store.sql`UPDATE gateway.import_run SET began = now() - interval '40 minutes' WHERE slot = ${run.slot}`;
+  await apply(store.db, run, undefined, () => undefined);
+  await run.finish();
+  await run.release();
+  expect(await store.sql`SELECT external_id, status FROM platform.conversation ORDER BY 1`).toEqual([
+    { external_id: 'c', status: 'closed' },
+    { external_id: 'd', status: 'unassigned' },
+  ]);
+});
+
 test('a load that begins ends a single error, and an error that comes back stays visible', async () => {
   const shown = async () => (await store.sql`SELECT last_error FROM gateway.source`)[0]?.['last_error'];
   await failed(store.db, held, 'away');
