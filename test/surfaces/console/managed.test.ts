@@ -301,6 +301,7 @@ describe('sources', () => {
     [{ account: HOSTILE }, 'whole number'],
     [{ period: '-1' }, 'whole number of seconds'],
     [{ time_zone: 'Moon/Base' }, 'Expected an IANA time zone'],
+    [{ time_zone: 'AET' }, 'Expected an IANA time zone'],
     [{ api_url: 'http://10.0.0.1/', api_token: 'zqx9' }, 'has not allowed the host'],
     [{ api_url: 'http://127.0.0.1/' }, 'need each other'],
     // Another service of an allowed host.
