@@ -7,6 +7,7 @@ const SINGLETONS: ReadonlySet<string> = new Set([
   'authorization',
   'idempotency-key',
   'if-match',
+  'if-range',
   'content-type',
   'content-length',
   'host',

@@ -677,6 +677,7 @@ describe('HT-08 singleton headers', () => {
     ['Idempotency-Key', () => 'k'],
     ['If-Match', () => '"0123456789abcdef"'],
     ['Origin', () => BASE_URL],
+    ['If-Range', () => '"0123456789abcdef"'],
     ['Range', () => 'bytes=0-1'],
     ['A2A-Version', () => '1.0'],
   ];
@@ -797,6 +798,30 @@ describe('HT-09 raw bytes', () => {
     const conflict = await gateway.ask(withQuery(url, other), { token, headers: { accept: BYTES } });
     expect(conflict.status).toBe(409);
     expect((await gateway.ask(withQuery(url, other), { token })).status).toBe(409);
+  });
+
+  itOnce('HT-09 If-Range: with another validator than the version, the range does not count', async () => {
+    const without = await bytes({});
+    expect(without.bytes.equals(whole)).toBe(true);
+    for (const range of ['bytes=1-4', 'bytes=-5', `bytes=${size}-`]) {
+      const current = await bytes({ range, 'if-range': `"${version}"` });
+      const alone = await bytes({ range });
+      expect(current.status, range).toBe(alone.status);
+      expect(current.headers['content-range'], range).toBe(alone.headers['content-range']);
+      for (const other of [
+        ...[`"${'0'.repeat(version.length)}"`, `W/"${version}"`, version, `"${version}", "x"`, '*', ''],
+        'Mon, 30 Nov 2026 12:00:00 GMT',
+      ]) {
+        const answer = await bytes({ range, 'if-range': other });
+        expect(answer.status, `${range} ${other} ${answer.text}`).toBe(without.status);
+        expect(answer.bytes.equals(whole), `${range} ${other}`).toBe(true);
+        expect(answer.headers['content-range']).toBe(without.headers['content-range']);
+        expect(answer.headers['etag']).toBe(`"${version}"`);
+      }
+    }
+    const stale = await bytes({ range: 'bytes=1-4', 'if-range': '"x"', 'if-match': `"${'0'.repeat(version.length)}"` });
+    expect(stale.status).toBe(412);
+    expect((await gateway.ask(url, { token, headers: { 'if-range': '"x"' } })).status).toBe(200);
   });
 
   itOnce('HT-09 every chunk and range together are the stored file', async () => {
