@@ -1,6 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { A2AError } from '@a2a-js/sdk/errors';
-import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { CallActor, CallReport } from '../../core/audit.ts';
@@ -11,6 +10,7 @@ import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { idsIn } from '../../gateway/call-report.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { newTaskId } from '../../tasks/tasks.ts';
+import { preferredType } from '../http/accept.ts';
 import { readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
@@ -238,7 +238,7 @@ async function readRequest(
   response: ServerResponse,
 ): Promise<Extract<Message, { kind: 'request' }>> {
   const { accept } = request.headers;
-  const takes = (type: string): boolean => accepts(request).type([type]) !== false;
+  const takes = (type: string): boolean => preferredType(request, [type]) !== false;
   const takesJson = accept === undefined || accept === JSON_TYPE || takes(JSON_TYPE);
   if (!takesJson && !takes(STREAM_TYPE)) throw new Failure('not_acceptable');
   requireJson(request);

@@ -843,8 +843,18 @@ describe('HT-09 raw bytes', () => {
   });
 
   it('HT-09 Accept: what cannot be sent is 406 on every operation; JSON unless bytes are preferred', async () => {
-    const refused = ['text/html', 'application/xml, text/*', 'application/json;q=0', 'rubbish', 'a/b/c', ';;;'];
-    const taken = ['application/json', '*/*', 'text/html, */*;q=0.1', 'application/*', ''];
+    const refused = [
+      ...['text/html', 'application/xml, text/*', 'application/json;q=0', 'rubbish', 'a/b/c', ';;;'],
+      ...['application/json; charset=utf-8; q=0', 'application/json; version=1', 'text/html; charset=utf-8'],
+    ];
+    const taken = [
+      ...['application/json', '*/*', 'text/html, */*;q=0.1', 'application/*', ''],
+      ...[
+        'application/json; charset=utf-8',
+        'Application/JSON ;Charset="UTF-8" ; q=0.5',
+        'a/b, application/json;charset=x',
+      ],
+    ];
     for (const [i, call] of chosen.entries()) {
       const { tool, url: other } = call;
       const ask = (accept: string) => gateway.ask(other, requestOf(call, { token, headers: { accept } }));
@@ -856,9 +866,13 @@ describe('HT-09 raw bytes', () => {
       for (const accept of some(taken)) {
         const answer = await ask(accept);
         expect(answer.headers['content-type'], `${tool.name} ${accept}`).toMatch(/^application\/(problem\+)?json$/);
-        expect(answer.status).not.toBe(406);
+        expect(answer.status, `${tool.name} ${accept}`).not.toBe(406);
       }
     }
+    const raw = await bytes({
+      accept: 'application/json;charset=utf-8;q=0.5, application/octet-stream; charset=binary',
+    });
+    expect(raw.headers['content-type']).toBe(BYTES);
   });
 });
 

@@ -38,6 +38,8 @@ describe('MC-06 Accept', () => {
       '*/*',
       'application/*, text/*',
       'application/json, */*;q=0.1',
+      'application/json; charset=utf-8, text/event-stream',
+      'application/json ;charset="UTF-8";q=0.5, text/event-stream; charset=utf-8',
     ])
       expect((await ask({ accept })).status, String(accept)).toBe(200);
   });
@@ -61,6 +63,10 @@ describe('MC-06 Accept', () => {
       'application/problem+json, text/event-stream',
       ',',
       ';;;',
+      ';charset=utf-8',
+      'application/json; charset=utf-8',
+      'application/json; charset=utf-8; q=0, text/event-stream',
+      'application/json; version=1, text/event-stream',
     ])
       expectProblem(await ask({ accept }), 406, 'not_acceptable', `Accept: ${accept}`);
   });
