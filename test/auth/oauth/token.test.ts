@@ -88,7 +88,13 @@ describe('the request', () => {
     const types = [
       ...['application/json', 'text/plain', 'multipart/form-data; boundary=x'],
       ...['application/x-www-form-urlencoded; charset=latin1'],
-    ].concat(['application/x-www-form-urlencoded; x=y', 'application/x-www-form-urlencodedx', '', 'form']);
+    ].concat([
+      'application/x-www-form-urlencoded; x=y',
+      'application/x-www-form-urlencoded; charset="utf-8',
+      'application/x-www-form-urlencodedx',
+      '',
+      'form',
+    ]);
     for (const type of types)
       expectRefused(
         await post(gateway, '/oauth/token', form, { authorization, 'content-type': type }),
@@ -127,7 +133,10 @@ describe('the request', () => {
       );
     }
     expect(await issued()).toBe(before);
-    const types200 = ['application/x-www-form-urlencoded', 'Application/X-WWW-Form-Urlencoded; charset=UTF-8'];
+    const types200 = [
+      ...['application/x-www-form-urlencoded', 'Application/X-WWW-Form-Urlencoded; charset=UTF-8'],
+      ...['application/x-www-form-urlencoded;', 'application/x-www-form-urlencoded; charset="utf-8"; '],
+    ];
     for (const type of types200)
       expect((await post(gateway, '/oauth/token', form, { authorization, 'content-type': type })).status).toBe(200);
   });

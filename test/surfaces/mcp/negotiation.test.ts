@@ -82,6 +82,12 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       ...['application/json', 'Application/JSON', 'application/json;charset=utf-8'],
       ...['application/json; charset=UTF-8', 'application/json; Charset="Utf-8"'],
       'APPLICATION/JSON ;\tCHARSET="UTF-8"',
+      ...[
+        'application/json;',
+        'application/json; ;; ',
+        'application/json; charset=utf-8;',
+        'application/json;;charset=utf-8 ; ',
+      ],
     ])
       expect((await ask({ 'content-type': type })).status, type).toBe(200);
     expect((await ask({ 'content-encoding': 'identity' })).status).toBe(200);
@@ -94,6 +100,7 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       ...['multipart/form-data; boundary=application/json', 'application/json, text/plain'],
       ...['application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset=utf-8x'],
       ...['application/json; charset=utf-8; charset=utf-16', 'application/json charset=utf-8'],
+      ...['application/json;; charset=latin1', 'application/json; charset=utf-8; profile=x', 'application/json;,'],
     ])
       expectProblem(await ask({ 'content-type': type }), 415, 'unsupported_media_type', `Content-Type: ${type}`);
     for (const encoding of ['gzip', 'br', 'deflate', 'GZIP', 'identity, gzip', 'zstd', '*'])
