@@ -94,6 +94,8 @@ describe('sessions', () => {
       for (const origin of ['https://evil.example', 'null', 'https://APP.example', `${ORIGIN}/`, `${ORIGIN}:443`, '']) {
         const answer = await ask({ origin });
         expect([answer.status, answer.body.code], `${method} ${path} ${origin}`).toEqual([404, 'not_permitted']);
+        const expected = 'an origin that is registered on the credential';
+        expect(answer.body.errors).toEqual([{ parameter: 'Origin', code: 'invalid_parameter', expected }]);
       }
     }
   });
