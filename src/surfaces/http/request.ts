@@ -42,9 +42,12 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse): 
   throw new Failure('invalid_request');
 }
 
-/** The token of `Authorization: Bearer …` (RFC 6750, section 2.1). Undefined for an absent or different header. */
+/**
+ * The token of `Authorization: Bearer …` after one space or several (RFC 6750, section 2.1). Undefined for an absent or
+ * different header.
+ */
 export function bearerOf(request: IncomingMessage): string | undefined {
-  return /^Bearer ([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
+  return /^Bearer {1,8}([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.authorization ?? '')?.[1];
 }
 
 /** The text of a header. Only of Set-Cookie, Node makes a list. */

@@ -318,10 +318,12 @@ describe('how a token is sent', () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR'])
       expect(await ask(`Authorization: ${scheme} ${bearer}`), scheme).toBe(200);
     expect(await ask(`AUTHORIZATION:Bearer ${bearer}`)).toBe(200);
+    for (const spaces of [2, 8]) expect(await ask(`Authorization: Bearer${' '.repeat(spaces)}${bearer}`)).toBe(200);
     expect(await ask(`Authorization: Bearer ${bearer}`, `Authorization: Bearer ${bearer}`)).toBe(400);
     expect(await ask(`Authorization: Bearer ${bearer}`, 'authorization: Basic eDp5')).toBe(400);
     const wrong = [
-      ...[`Bearer ${bearer}, Bearer ${bearer}`, `Bearer ${bearer},`, `Bearer ${bearer} x`, `Bearer  ${bearer}`],
+      ...[`Bearer ${bearer}, Bearer ${bearer}`, `Bearer ${bearer},`, `Bearer ${bearer} x`],
+      `Bearer${' '.repeat(9)}${bearer}`,
     ].concat(
       [`Bearer\t${bearer}`, `Bearer ${bearer}=`, `Bearer ${bearer};`, `Bearer "${bearer}"`, `Bearer${bearer}`, bearer],
       [

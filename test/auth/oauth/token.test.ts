@@ -182,6 +182,7 @@ describe('the request', () => {
       [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
     const good = [header(`${credential}:${secret}`), header(`${credential}:${secret}`, 'basic')].concat(
       [header(`${credential}:${secret}`, 'BASIC'), header(`${all(credential)}:${all(secret)}`)],
+      [header(`${credential}:${secret}`, 'Basic '), header(`${credential}:${secret}`, `Basic${' '.repeat(7)}`)],
       [header(`${credential.replace('_', '%5F')}:${secret.replace('_', '%5f')}`)],
     );
     // The client id in the body is the decoded id.
@@ -212,6 +213,8 @@ describe('the request', () => {
         'Basic Og',
         `Basic ${'A'.repeat(10_000)}`,
         header(`${credential}:${secret}`, 'Basic,'),
+        header(`${credential}:${secret}`, `Basic${' '.repeat(8)}`),
+        header(`${credential}:${secret}`, 'Basic\t'),
       ])
       .concat([
         `${header(`${credential}:${secret}`)} x`,
