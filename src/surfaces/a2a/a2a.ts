@@ -15,7 +15,7 @@ import { readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
-import { atEndpoint, bearerOf, headerOf, refuseAmbiguous } from '../http/request.ts';
+import { atEndpoint, bearerOf, headerOf, refuseAmbiguous, refuseQuery } from '../http/request.ts';
 import {
   INVALID_PARAMS,
   INVALID_REQUEST,
@@ -226,8 +226,7 @@ const NO_TASK = -32_001;
 function versionOf(request: IncomingMessage, query: string): string | undefined {
   const sent = headerOf(request.headers, 'a2a-version');
   const parameters = [...new URLSearchParams(query)];
-  if (query !== '' && parameters.length === 0) throw new Failure('unsupported_parameter');
-  for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');
+  refuseQuery(query, ['A2A-Version']);
   if (parameters.length + (sent === undefined ? 0 : 1) > 1)
     throw wrongParameter('duplicate_parameter', 'A2A-Version', 'the version once');
   return sent ?? parameters[0]?.[1];

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { Failure, wrongParameter } from '../../core/failures.ts';
+import { namesText } from '../../core/accepted-values.ts';
+import { Failure, type ParameterError, wrongParameter } from '../../core/failures.ts';
+import { printable, refusalOf } from '../../gateway/input-errors.ts';
 
 /** Headers that may occur only once. Of two, Node silently keeps the first, or joins both (check HT-08). */
 const SINGLETONS: ReadonlySet<string> = new Set([
@@ -39,7 +41,23 @@ export function refuseBody(request: IncomingMessage, response: ServerResponse): 
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (encoding === undefined && (length === undefined || /^0+$/.test(length))) return;
   response.setHeader('Connection', 'close');
-  throw new Failure('invalid_request');
+  throw new Failure('invalid_request', {
+    detail: 'The operation takes no body. Send the request without one.',
+    errors: [{ pointer: '', code: 'invalid_request', expected: 'no body' }],
+  });
+}
+
+/**
+ * Refuses the parameters of a query that are not `known`, and a query without parameters. `query` is empty, or begins
+ * with its question mark.
+ */
+export function refuseQuery(query: string, known: readonly string[] = []): void {
+  if (query === '') return;
+  const names = [...new Set(new URLSearchParams(query).keys())];
+  const unknown = names.length === 0 ? ['?'] : names.filter((name) => !known.includes(name)).map(printable);
+  const expected = namesText(known);
+  const errors = unknown.map((parameter): ParameterError => ({ parameter, code: 'unsupported_parameter', expected }));
+  if (errors.length > 0) throw refusalOf(errors);
 }
 
 /**

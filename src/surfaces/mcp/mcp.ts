@@ -12,7 +12,7 @@ import { calledLoopback } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
-import { atEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { atEndpoint, bearerOf, refuseAmbiguous, refuseQuery } from '../http/request.ts';
 import { METHOD_NOT_FOUND, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { eraOf, isModern } from './era.ts';
 import { McpRequest } from './request.ts';
@@ -73,7 +73,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
       refuseAmbiguous(request);
       refuseForeign(request, own);
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
-      if (at.query !== '') throw new Failure('unsupported_parameter');
+      refuseQuery(at.query);
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       const selected = selection === 'unknown' ? ALL_TOOLS : selection;

@@ -256,7 +256,11 @@ describe('the upgrade', () => {
     // The last character of a ticket has two unused bits. A ticket in which only these bits differ must be refused too.
     const same = alphabet[alphabet.indexOf(last) + 1] ?? '';
     expect(await upgraded(handshake({ ...session, ticket: session.ticket.slice(0, -1) + same }))).toBe(404);
-    expect(await upgraded(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
+    const inAddress = new Raw(gateway.port);
+    expect(await inAddress.upgrade(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
+    await inAddress.ended;
+    const named = '"errors":[{"parameter":"ticket","code":"unsupported_parameter","expected":"no parameters"}]';
+    expect(inAddress.received.toString()).toContain(named);
     expect(await upgraded(handshake(session, { 'Sec-WebSocket-Protocol': 'igw.realtime.v1' }))).toBe(400);
     expect(await upgraded(handshake(session, { 'Sec-WebSocket-Protocol': `ticket.${session.ticket}` }))).toBe(400);
     const two = `igw.realtime.v1, ticket.${mine.ticket}, ticket.${session.ticket}`;

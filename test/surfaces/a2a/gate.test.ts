@@ -287,6 +287,9 @@ describe('the HTTP gate', () => {
     for (const [path, version, code] of refused) {
       const answer = await post(gateway.port, token, LIST, { path, version });
       expect([answer.status, answer.body.code], path).toEqual([400, code]);
+      const parameter = /access_token|a2a-version|x=/.exec(path)?.[0].replace('=', '') ?? '?';
+      const expected = 'only the name A2A-Version';
+      if (code === 'unsupported_parameter') expect(answer.body.errors, path).toEqual([{ parameter, code, expected }]);
     }
   });
 

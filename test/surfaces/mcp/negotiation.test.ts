@@ -134,6 +134,10 @@ describe('MC-06 the address', () => {
     for (const path of ['/mcp?', '/mcp?x=1', '/mcp?access_token=x', '/mcp??', '/mcp?/mcp', '/mcp?%00']) {
       const answer = await post(gateway.port, token, PING, { path });
       expectProblem(answer, 400, 'unsupported_parameter', path);
+      const parameter =
+        { '/mcp?': '?', '/mcp?x=1': 'x', '/mcp?access_token=x': 'access_token' }[path] ?? '(unprintable)';
+      const named = { parameter, code: 'unsupported_parameter', expected: 'no parameters' };
+      expect(answer.body.errors, path).toEqual([named]);
       // The gateway refuses the path before it checks the token. No app is charged, and the answer is the same without
       // a token.
       expect(answer.headers['ratelimit'], path).toBeUndefined();
