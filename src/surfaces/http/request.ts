@@ -74,6 +74,21 @@ export function headerOf(headers: IncomingHttpHeaders, name: string): string | u
   return typeof value === 'string' ? value : undefined;
 }
 
+/**
+ * Turns a target in absolute form into one in origin form (RFC 9112, section 3.2.2), and decodes nothing. Returns the
+ * refusal of a target with another authority than Host, because the checks of foreign pages and the choice of a site
+ * read only Host.
+ */
+export function toOriginForm(request: IncomingMessage): Failure | undefined {
+  const [, authority, rest = ''] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(request.url ?? '') ?? [];
+  if (authority === undefined) return undefined;
+  const { host = '' } = request.headers;
+  if (authority === '' || authority.toLowerCase() !== host.toLowerCase())
+    return new Failure('invalid_request', { detail: 'The request target names another host than the header Host.' });
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  return undefined;
+}
+
 export const pathOf = ({ url = '' }: IncomingMessage): string =>
   url.includes('?') ? url.slice(0, url.indexOf('?')) : url;
 

@@ -258,7 +258,7 @@ describe('HT-03 paths', () => {
     for (const target of [
       '*api/v1/websites',
       '*',
-      'http://127.0.0.1/api/v1/websites',
+      'ftp://127.0.0.1/api/v1/websites',
       'https://evil.example/api/v1/websites',
       '/api/v1/websites#x',
       '//evil.example/api/v1/websites',
@@ -277,6 +277,55 @@ describe('HT-03 paths', () => {
       expect(parse(text).status, target).toBe(400);
       expect(closed).toBe(true);
     }
+  });
+});
+
+describe('HT-03 a target in absolute form', () => {
+  const ask = async (target: string, ...fields: string[]) => {
+    const { text } = await raw(gateway.port, head(`GET ${target} HTTP/1.1`, ...fields, 'Connection: close'));
+    const { status, body } = parse(text);
+    return { status, body };
+  };
+
+  itOnce('HT-03 names what its path names, if its authority is Host', async () => {
+    const plain = await ask('/api/v1/websites');
+    expect(plain.status).toBe(200);
+    for (const scheme of ['http', 'https', 'HTTP'])
+      expect(await ask(`${scheme}://127.0.0.1/api/v1/websites`), scheme).toEqual(plain);
+    expect((await ask('http://127.0.0.1/livez')).status).toBe(200);
+    const query = await ask('http://127.0.0.1/api/v1/websites?unknown=1');
+    expect([query.status, JSON.parse(query.body).errors[0].parameter]).toEqual([400, 'unknown']);
+    for (const path of [
+      '',
+      '?x',
+      '/',
+      '/API/v1/websites',
+      '//api/v1/websites',
+      '/%61pi/v1/websites',
+      '/x/../api/v1/websites',
+    ])
+      expect((await ask(`http://127.0.0.1${path}`)).status, path).toBe(
+        (await ask(path.startsWith('/') ? path : `/${path}`)).status,
+      );
+  });
+
+  itOnce('HT-03 with another authority, or without Host, it is 400', async () => {
+    const others = [
+      'evil.example',
+      '127.0.0.1:80',
+      'user@127.0.0.1',
+      '127.0.0.1@evil.example',
+      '127.0.0.2',
+      '127.0.0.1.',
+    ];
+    for (const authority of others)
+      for (const path of ['/api/v1/websites', '/livez', '/mcp']) {
+        const { status, body } = await ask(`http://${authority}${path}`);
+        expect([status, JSON.parse(body).code], `${authority}${path}`).toEqual([400, 'invalid_request']);
+      }
+    const bare = `GET http://127.0.0.1/api/v1/websites HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    expect(parse((await raw(gateway.port, bare)).text).status).toBe(400);
+    expect((await ask('http://127.0.0.1/api/v1/websites', 'Host: 127.0.0.1')).status, 'two of Host').toBe(400);
   });
 });
 
