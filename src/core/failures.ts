@@ -147,6 +147,8 @@ export interface FailureDetails {
   /** The base URL of the gateway that has the organization now. */
   readonly baseUrl?: string;
   readonly required?: Requirement & { readonly unrestricted: boolean };
+  /** True if no grant helps, and `detail` says why. `required` still names what the credential lacks. */
+  readonly ungrantable?: true;
   readonly allow?: readonly string[];
   /** Length of the whole file in bytes, for the Content-Range header of a 416 response. */
   readonly size?: number;

@@ -41,10 +41,14 @@ export interface CallContext<I> extends ReadContext<I> {
   readonly perform: Perform<Write> | undefined;
 }
 
-/** `range`: the first and the last byte. Without it, the caller gets the first chunk. */
+/**
+ * `range`: the first and the last byte. Without it, the caller gets the first chunk. `ifRange`: the header as sent. The
+ * range counts only if `ifRange` is exactly the strong entity tag of the file.
+ */
 export interface BytesRequest {
   readonly range?: { readonly first: number; readonly last: number | undefined } | { readonly suffix: number };
   readonly ifMatch?: string;
+  readonly ifRange?: string;
 }
 
 interface Declaration<P extends Shape, Q extends Shape> {

@@ -56,6 +56,13 @@ const BYTES_PARAMETERS: readonly HeaderParameter[] = [
     schema: { type: 'string', pattern: '^bytes=[0-9]*-[0-9]*$' },
   },
   {
+    name: 'If-Range',
+    in: 'header',
+    required: false,
+    description: 'Version of the file as an entity tag. If the file has another version, Range does not count.',
+    schema: { type: 'string' },
+  },
+  {
     name: 'If-Match',
     in: 'header',
     required: false,

@@ -18,6 +18,7 @@ export function notPermitted(tool: Tool, authority: Authority, requirement: Requ
     },
     ...(tool.consent === 'refused' &&
       authority.consentId !== null && {
+        ungrantable: true,
         detail: 'A token from a person’s consent cannot call this operation. Use an installation token.',
       }),
   });

@@ -160,6 +160,10 @@ describe('subscriptions', () => {
     // HT-06: a deletion takes no body.
     const withBody = await gateway.ask(path(id), { token, method: 'DELETE', body: {}, headers: { 'if-match': '3' } });
     expect(said(withBody)).toEqual([400, 'invalid_request']);
+    expect([withBody.body.detail, withBody.body.errors]).toEqual([
+      'The operation takes no body. Send the request without one.',
+      [{ pointer: '', code: 'invalid_request', expected: 'no body' }],
+    ]);
     const twice = await gateway.ask(path(id), {
       token,
       method: 'DELETE',

@@ -86,22 +86,16 @@ export default defineTool({
       },
     };
   },
-  // Only this handler knows the file's size and version, so it checks both headers. The REST surface has parsed them.
-  async bytes({ input, read }, { range, ifMatch }) {
+  // Only this handler knows the file's size and version, so it checks the headers. The REST surface has parsed them.
+  async bytes({ input, read }, { range: sent, ifMatch, ifRange }) {
     const window = { includeInternal: input.include_internal };
+    const measures = sent && ('suffix' in sent || ifRange !== undefined);
+    const measured = measures ? await read.fileBytes(input.file_id, { ...window, offset: 0, length: 0 }) : undefined;
+    // For another version than the one in If-Range, the range does not count (RFC 9110, section 13.1.5).
+    const range = measured && ifRange !== undefined && ifRange !== `"${measured.version}"` ? undefined : sent;
     const wanted = range ?? { first: input.chunk * CHUNK_SIZE, last: (input.chunk + 1) * CHUNK_SIZE - 1 };
-    let first: number;
-    let length: number;
-    let measured: string | undefined;
-    if ('suffix' in wanted) {
-      const { size, version } = await read.fileBytes(input.file_id, { ...window, offset: 0, length: 0 });
-      measured = version;
-      first = Math.max(0, size - wanted.suffix);
-      length = wanted.suffix;
-    } else {
-      first = wanted.first;
-      length = (wanted.last ?? first + CHUNK_SIZE - 1) - first + 1;
-    }
+    const first = 'suffix' in wanted ? Math.max(0, (measured?.size ?? 0) - wanted.suffix) : wanted.first;
+    const length = 'suffix' in wanted ? wanted.suffix : (wanted.last ?? first + CHUNK_SIZE - 1) - first + 1;
     const readable = length > 0 && length <= CHUNK_SIZE && first <= Number.MAX_SAFE_INTEGER - CHUNK_SIZE;
     const part = await read.fileBytes(input.file_id, {
       ...window,
@@ -109,7 +103,7 @@ export default defineTool({
       length: readable ? length : 0,
     });
     if (ifMatch !== undefined && ifMatch !== part.version) throw new Failure('precondition_failed');
-    const asked = input.version ?? measured;
+    const asked = input.version ?? measured?.version;
     if (asked !== undefined && asked !== part.version) throw new Failure('version_conflict');
     const empty = part.size === 0 && range === undefined && input.chunk === 0;
     if (!readable || (first >= part.size && !empty)) throw new Failure('range_not_satisfiable', { size: part.size });

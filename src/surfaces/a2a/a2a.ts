@@ -1,6 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { A2AError } from '@a2a-js/sdk/errors';
-import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { CallActor, CallReport } from '../../core/audit.ts';
@@ -11,11 +10,12 @@ import { asFailure, type Corridor } from '../../gateway/call.ts';
 import { idsIn } from '../../gateway/call-report.ts';
 import type { QuotaState } from '../../gateway/quota.ts';
 import { newTaskId } from '../../tasks/tasks.ts';
+import { preferredType } from '../http/accept.ts';
 import { readBody, requireJson } from '../http/body.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteActor, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendProblem } from '../http/reply.ts';
-import { atEndpoint, bearerOf, headerOf, refuseAmbiguous } from '../http/request.ts';
+import { atEndpoint, bearerOf, headerOf, refuseAmbiguous, refuseQuery } from '../http/request.ts';
 import {
   INVALID_PARAMS,
   INVALID_REQUEST,
@@ -226,8 +226,7 @@ const NO_TASK = -32_001;
 function versionOf(request: IncomingMessage, query: string): string | undefined {
   const sent = headerOf(request.headers, 'a2a-version');
   const parameters = [...new URLSearchParams(query)];
-  if (query !== '' && parameters.length === 0) throw new Failure('unsupported_parameter');
-  for (const [name] of parameters) if (name !== 'A2A-Version') throw new Failure('unsupported_parameter');
+  refuseQuery(query, ['A2A-Version']);
   if (parameters.length + (sent === undefined ? 0 : 1) > 1)
     throw wrongParameter('duplicate_parameter', 'A2A-Version', 'the version once');
   return sent ?? parameters[0]?.[1];
@@ -238,7 +237,7 @@ async function readRequest(
   response: ServerResponse,
 ): Promise<Extract<Message, { kind: 'request' }>> {
   const { accept } = request.headers;
-  const takes = (type: string): boolean => accepts(request).type([type]) !== false;
+  const takes = (type: string): boolean => preferredType(request, [type]) !== false;
   const takesJson = accept === undefined || accept === JSON_TYPE || takes(JSON_TYPE);
   if (!takesJson && !takes(STREAM_TYPE)) throw new Failure('not_acceptable');
   requireJson(request);

@@ -54,7 +54,11 @@ export async function readJson(request: IncomingMessage, response: ServerRespons
   return parsed.value;
 }
 
-export const JSON_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8")[ \t]*)?$/i;
+/** A media type with no parameter but a charset of UTF-8. Parameters may be empty (RFC 9110, section 5.6.6). */
+export const typeInUtf8 = (type: 'application/json' | 'application/x-www-form-urlencoded'): RegExp =>
+  new RegExp(`^${type}[ \\t]*(?:(?:;[ \\t]*)+(?:charset[ \\t]*=[ \\t]*(?:utf-8|"utf-8")[ \\t]*(?:;[ \\t]*)*)?)?$`, 'i');
+
+export const JSON_TYPE = typeInUtf8('application/json');
 
 /** Throws `unsupported_media_type` unless the body is uncompressed application/json in UTF-8 (checks MC-06, HT-06). */
 export function requireJson(request: IncomingMessage): void {

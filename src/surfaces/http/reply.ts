@@ -128,10 +128,13 @@ interface Challenge {
   readonly scope?: string;
 }
 
-/** WWW-Authenticate, without `error` if the request had no token (RFC 6750, section 3; RFC 9728, section 5.1). */
+/**
+ * WWW-Authenticate, without `error` if the request did not use the scheme Bearer (RFC 6750, section 3.1; RFC 9728,
+ * section 5.1).
+ */
 function challenge({ headers }: IncomingMessage, { resource, scope }: Challenge): string {
   const parts = [
-    ...(headers.authorization === undefined ? [] : ['error="invalid_token"']),
+    ...(/^Bearer(?:[ \t]|$)/i.test(headers.authorization ?? '') ? ['error="invalid_token"'] : []),
     ...(resource === undefined ? [] : [`resource_metadata="${resource}"`]),
     ...(scope === undefined ? [] : [`scope="${scope}"`]),
   ];

@@ -15,7 +15,7 @@ import { CONNECTIONS, ConnectionLimit } from './connection-limit.ts';
 import { exchangeOf, type Serving } from './exchange.ts';
 import { endedCall, newRequestId, type RequestContext, type RequestHandler, teller } from './records.ts';
 import { HSTS, replyRaw, SECURITY_HEADERS, sendProblem } from './reply.ts';
-import { headerOf } from './request.ts';
+import { headerOf, toOriginForm } from './request.ts';
 import { type StoppedListening, stopListening } from './stop-listening.ts';
 import { Request, type UpgradeHandler, upgrades } from './upgrade.ts';
 
@@ -144,7 +144,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       // Node's parser drops bytes that arrive with an `Upgrade` request, so the connection cannot be used again.
       if (closing || request.headers.upgrade !== undefined) response.setHeader('Connection', 'close');
       if (request.headers['x-forwarded-for'] !== undefined && !trusts(request)) untrusted++;
-      const refusal = refusalOf(request);
+      const refusal = refusalOf(request) ?? toOriginForm(request);
       if (refusal) {
         response.setHeader('Connection', 'close');
         refuse(request, response, context, refusal);

@@ -1,5 +1,4 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import { Failure } from '../../core/failures.ts';
@@ -7,12 +6,13 @@ import { BODY_BYTES } from '../../core/limits.ts';
 import { SCOPES } from '../../core/scopes.ts';
 import { ALL_TOOLS, readSelection, TOOLSETS } from '../../core/toolsets.ts';
 import { asFailure, type Corridor } from '../../gateway/call.ts';
+import { preferredType } from '../http/accept.ts';
 import { readBody, requireJson } from '../http/body.ts';
 import { calledLoopback } from '../http/client-address.ts';
 import { exchangeOf } from '../http/exchange.ts';
 import { noteCall, noteRefusal, type RequestHandler } from '../http/records.ts';
 import { rateLimit, send, sendNothing, sendProblem } from '../http/reply.ts';
-import { atEndpoint, bearerOf, refuseAmbiguous } from '../http/request.ts';
+import { atEndpoint, bearerOf, refuseAmbiguous, refuseQuery } from '../http/request.ts';
 import { METHOD_NOT_FOUND, PARSE_ERROR, type RequestId, RpcError, readMessage } from '../jsonrpc/envelope.ts';
 import { eraOf, isModern } from './era.ts';
 import { McpRequest } from './request.ts';
@@ -73,7 +73,7 @@ export function mcpSurface(corridor: Corridor, options: McpOptions, open = openR
       refuseAmbiguous(request);
       refuseForeign(request, own);
       if (request.method !== 'POST') throw new Failure('method_not_allowed', { allow: ['POST'] });
-      if (at.query !== '') throw new Failure('unsupported_parameter');
+      refuseQuery(at.query);
       const bearer = bearerOf(request);
       if (bearer === undefined || !isBearer(bearer)) throw new Failure('unauthenticated');
       const selected = selection === 'unknown' ? ALL_TOOLS : selection;
@@ -169,11 +169,11 @@ function refuseForeign(request: IncomingMessage, own: URL): void {
 }
 
 function negotiate(request: IncomingMessage): void {
-  // MCP requires an Accept header with both JSON and event streams. The package `accepts` treats an absent or empty
-  // header as `*/*`, so it is refused here.
+  // MCP requires an Accept header with both JSON and event streams. An absent or empty header is usually `*/*`, so it
+  // is refused here.
   const accept = request.headers.accept?.trim() ?? '';
-  const wanted = accept === BOTH ? undefined : accepts(request);
-  const named = accept !== '' && [JSON_TYPE, STREAM_TYPE].every((type) => wanted?.type([type]) !== false);
+  const both = accept === BOTH || [JSON_TYPE, STREAM_TYPE].every((type) => preferredType(request, [type]) !== false);
+  const named = accept !== '' && both;
   if (!named) throw new Failure('not_acceptable');
   requireJson(request);
 }

@@ -19,10 +19,11 @@ export function invalidParams(failure: Failure, authority?: Authority): RpcError
   });
 }
 
-/** What a model reads: the wrong arguments, or the title and the missing grants. */
+/** What a model reads: the wrong arguments, or the title and the missing grants. If no grant helps, only the reason. */
 export function refusalText(failure: Failure, authority: Authority | undefined): string {
   const errors = argumentErrors(failure);
-  const { detail, required, retryAfter } = failure.details;
+  const { detail, required, retryAfter, ungrantable } = failure.details;
+  if (ungrantable && detail !== undefined) return detail;
   return [
     errors?.length ? invalidText(errors) : titleFor(failure, authority),
     ...(detail === undefined ? [] : [detail]),

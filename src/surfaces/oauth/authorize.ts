@@ -152,17 +152,19 @@ const REASONS: Readonly<Record<ClientReason, string>> = {
 
 export function showError(visit: Visit, refusal: OAuthError, form = false): void {
   const { retryAfter, reason, rule, baseUrl } = refusal.details;
+  const ofApp = !form && reason === undefined && baseUrl === undefined && refusal.status < 500;
   const sentence = form
     ? 'The form did not come from the consent page, or the page is out of date. Go back to the app and start again.'
     : reason !== undefined
       ? [REASONS[reason], rule && DOCUMENT_RULES[rule]].filter(Boolean).join(' ')
       : baseUrl !== undefined
         ? `The organization has moved to ${baseUrl}. Connect the app there.`
-        : refusal.status < 500
+        : ofApp
           ? 'The app that sent you here made an invalid request. Tell the developer of the app.'
           : refusal.message;
   const title = refusal.status < 500 ? 'This request cannot be answered' : 'The gateway cannot answer now';
-  visit.page(refusal.status, errorPage({ title, sentence, requestId: visit.requestId }), undefined, {
+  const developer = ofApp ? refusal.description : undefined;
+  visit.page(refusal.status, errorPage({ title, sentence, requestId: visit.requestId, developer }), undefined, {
     ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
   });
 }

@@ -11,7 +11,7 @@ import { BUDGETS, Budget } from '../http/budget.ts';
 import { ConnectionLimit } from '../http/connection-limit.ts';
 import { parseJson } from '../http/json.ts';
 import { noteActor, type RequestRecord } from '../http/records.ts';
-import { refuseAmbiguous, refuseOrigins } from '../http/request.ts';
+import { refuseAmbiguous, refuseOrigins, refuseQuery } from '../http/request.ts';
 import { SOCKET, type UpgradeHandler } from '../http/upgrade.ts';
 
 const SESSION = /^rts_[a-f0-9]{32}$/;
@@ -75,9 +75,9 @@ export function realtimeSurface(realtime: Realtime): UpgradeHandler {
   };
 
   return (request, socket, head, { refuse, accepted, record, from }) => {
-    const [, session = '', query] = SOCKET.exec(request.url ?? '') ?? [];
+    const [, session = '', query = ''] = SOCKET.exec(request.url ?? '') ?? [];
     const open = async (): Promise<void> => {
-      if (query !== undefined) throw new Failure('unsupported_parameter');
+      refuseQuery(query);
       const found = await admitted(request, session, record, from);
       noteActor(record, found.authority);
       // After a disconnect, handleUpgrade ends without a callback, so nothing would be logged.

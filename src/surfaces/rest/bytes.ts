@@ -4,10 +4,11 @@ import contentDisposition from 'content-disposition';
 import type { ParameterError } from '../../core/failures.ts';
 import type { FileBytes } from '../../core/reads.ts';
 import type { BytesRequest } from '../../core/tool.ts';
+import { headerOf } from '../http/request.ts';
 
 /**
- * Reads Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match means the
- * parameter `version`, and Range is ignored. Raw bytes take either Range or the parameter `chunk`.
+ * Reads Range, If-Range and If-Match of a request for file content (RFC 9110, sections 13 and 14). For JSON, If-Match
+ * means the parameter `version`, and Range is ignored. Raw bytes take either Range or the parameter `chunk`.
  */
 export function readConditions(
   request: IncomingMessage,
@@ -15,13 +16,17 @@ export function readConditions(
   input: Record<string, unknown>,
 ): { bytes: BytesRequest; problems: ParameterError[] } {
   const { 'if-match': matchHeader } = request.headers;
+  const ifRange = headerOf(request.headers, 'if-range');
   const rangeHeader = wantsBytes ? request.headers.range : undefined;
   const range = rangeHeader === undefined ? undefined : readRange(rangeHeader);
   // Only one strong entity tag: weak tags, lists and `*` do not identify exact bytes.
   const ifMatch = /^"([a-f0-9]{16,64})"$/.exec(matchHeader ?? '')?.[1];
   if (!wantsBytes && ifMatch !== undefined) input['version'] ??= ifMatch;
   return {
-    bytes: { ...(range && { range }), ...(ifMatch !== undefined && { ifMatch }) },
+    bytes: {
+      ...(range && { range, ...(ifRange !== undefined && { ifRange }) }),
+      ...(ifMatch !== undefined && { ifMatch }),
+    },
     problems: [
       ...(rangeHeader !== undefined && !range ? [refused('range', 'one range of bytes, such as bytes=0-65535')] : []),
       ...(rangeHeader !== undefined && input['chunk'] !== undefined

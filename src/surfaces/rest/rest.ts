@@ -1,5 +1,4 @@
 import type { IncomingMessage, OutgoingHttpHeaders } from 'node:http';
-import accepts from 'accepts';
 import { metadataUri } from '../../auth/oauth/metadata.ts';
 import { isBearer } from '../../auth/tokens.ts';
 import type { Authority } from '../../core/authority.ts';
@@ -10,6 +9,7 @@ import { asFailure, type Corridor, type Outcome } from '../../gateway/call.ts';
 import { isConditional } from '../../gateway/operation-wire.ts';
 import type { OperationState } from '../../gateway/outcomes.ts';
 import { isPresent } from '../../gateway/registry.ts';
+import { preferredType } from '../http/accept.ts';
 import { readJson } from '../http/body.ts';
 import { entityTag, namesTag } from '../http/entity-tag.ts';
 import { exchangeOf } from '../http/exchange.ts';
@@ -151,7 +151,7 @@ const allowed = (methods: ReadonlyMap<string, Tool>): string[] =>
 function negotiate(request: IncomingMessage, tool: Tool): boolean {
   const { accept } = request.headers;
   if (accept === undefined || accept === JSON_TYPE || accept === '*/*') return false;
-  const chosen = accepts(request).type(tool.bytes ? [JSON_TYPE, BYTES_TYPE] : [JSON_TYPE]);
+  const chosen = preferredType(request, tool.bytes ? [JSON_TYPE, BYTES_TYPE] : [JSON_TYPE]);
   if (chosen === false) throw new Failure('not_acceptable');
   return chosen === BYTES_TYPE;
 }

@@ -40,7 +40,7 @@ export function routesOf(registry: Registry): (path: string) => Match | undefine
     at.methods.set(tool.method, tool);
   }
   return (path) => {
-    // Node also accepts targets without a slash at the start, such as `GET *api/v1/…` and `GET http://host/…`.
+    // Node also accepts targets without a slash at the start, such as `GET *api/v1/…` and `GET ftp://host/…`.
     if (!path.startsWith('/')) return undefined;
     const values: Record<string, string> = {};
     let at: PathNode | undefined = root;

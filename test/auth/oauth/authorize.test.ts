@@ -169,7 +169,12 @@ describe('the client and its callback', () => {
     await gateway.database.sql`UPDATE gateway.credential SET revoked_at = now() WHERE id = ${revoked.credential}`;
     await gateway.database.sql`UPDATE gateway.credential SET expires_at = now() WHERE id = ${expired.credential}`;
     const wrongCallback = asked({ redirect_uri: 'https://evil.example/cb' });
-    const expected = face(await show(formOf(wrongCallback)));
+    const shown = await show(formOf(wrongCallback));
+    expect(shown.text).toContain(
+      '<p class="small">For the developer: client_id or redirect_uri: A parameter is missing,',
+    );
+    expect(shown.text).not.toContain('evil.example');
+    const expected = face(shown);
     const unknown = `crd_${randomBytes(16).toString('hex')}`;
     const ids = [unknown, revoked.credential, expired.credential, client.installation, client.app].concat(
       ['x', '*', '%', "' OR 1=1", 'null', '0', ' ', client.credential.toUpperCase(), `${client.credential} `],

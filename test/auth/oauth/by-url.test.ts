@@ -164,11 +164,21 @@ describe('redirect addresses', () => {
       resource: { resource: 'https://other.example' },
       code_challenge: { code_challenge: 'short' },
     };
+    const told: Readonly<Record<string, string>> = {
+      response_type: 'The response type is not supported.',
+      state: 'state: A parameter is missing,',
+      resource: 'resource: The resource is missing or wrong.',
+      code_challenge: 'code_challenge: A parameter is missing,',
+    };
     const strange = { ...SAME, cookie: `igw_session=igwp_${'a'.repeat(49)}` };
     const cookie = await signedIn(gateway, formOf(hostedRequest(client, pkce())), person.email);
     for (const [why, changes] of Object.entries(wrong)) {
       const query = formOf(hostedRequest(client, pkce(), { ...changes }));
-      expectPage(await authorize(query), why);
+      const page = await authorize(query);
+      expectPage(page, why);
+      // The page says to the developer what the client would have been told, and no value of the request.
+      expect(page.text, why).toContain(`For the developer: ${told[why]}`);
+      expect(page.text, why).not.toMatch(/other\.example|ä|short/);
       expectPage(await authorize(query, strange.cookie), `${why}, a session that never was`);
       for (const path of ['sign-in', 'consent', 'sign-out'])
         expectPage(await post(gateway, `/oauth/${path}?${query}`, {}, SAME), `${why} at ${path}`);
@@ -176,6 +186,8 @@ describe('redirect addresses', () => {
       expect([status, headers.location], why).toEqual([303, expect.stringContaining('https://app.example/cb?error=')]);
     }
     const query = formOf(hostedRequest(client, pkce()));
+    const unnamed = await authorize(formOf(hostedRequest(client, pkce(), { resource: [] })));
+    expect(unnamed.text).toContain('For the developer: resource: The resource is missing or wrong. Name the interface');
     const denied = await post(gateway, `/oauth/consent?${query}`, { decision: 'deny' }, SAME);
     expect([denied.status, denied.headers.location], 'a denial without a session').toEqual([200, undefined]);
   });

@@ -318,10 +318,12 @@ describe('how a token is sent', () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'bEaReR'])
       expect(await ask(`Authorization: ${scheme} ${bearer}`), scheme).toBe(200);
     expect(await ask(`AUTHORIZATION:Bearer ${bearer}`)).toBe(200);
+    for (const spaces of [2, 8]) expect(await ask(`Authorization: Bearer${' '.repeat(spaces)}${bearer}`)).toBe(200);
     expect(await ask(`Authorization: Bearer ${bearer}`, `Authorization: Bearer ${bearer}`)).toBe(400);
     expect(await ask(`Authorization: Bearer ${bearer}`, 'authorization: Basic eDp5')).toBe(400);
     const wrong = [
-      ...[`Bearer ${bearer}, Bearer ${bearer}`, `Bearer ${bearer},`, `Bearer ${bearer} x`, `Bearer  ${bearer}`],
+      ...[`Bearer ${bearer}, Bearer ${bearer}`, `Bearer ${bearer},`, `Bearer ${bearer} x`],
+      `Bearer${' '.repeat(9)}${bearer}`,
     ].concat(
       [`Bearer\t${bearer}`, `Bearer ${bearer}=`, `Bearer ${bearer};`, `Bearer "${bearer}"`, `Bearer${bearer}`, bearer],
       [
@@ -336,7 +338,7 @@ describe('how a token is sent', () => {
     expect([400, 401]).toContain(await ask(`Authorization: Bearer`, ` ${bearer}`));
   });
 
-  it('OU-04 a 401 asks for a bearer, and speaks of an error only where something was sent', async () => {
+  it('OU-04 a 401 asks for a bearer, and speaks of an error only where the scheme Bearer was sent', async () => {
     const spent = await ownToken('rest');
     await gateway.database
       .sql`UPDATE gateway.token SET revoked_at = now() WHERE consent_id IS NULL AND kind = 'access'`;
@@ -347,6 +349,14 @@ describe('how a token is sent', () => {
     expect([none.status, none.headers['www-authenticate']]).toEqual([401, `Bearer ${rest}`]);
     const noneMcp = await rpc(gateway.port, undefined, 'tools/list');
     expect([noneMcp.status, noneMcp.headers['www-authenticate']]).toEqual([401, `Bearer ${mcp}`]);
+    for (const authorization of ['Basic eDp5', 'DPoP x', 'Bearerx y', spent, '']) {
+      const other = await gateway.ask('/api/v1/websites', { headers: { authorization } });
+      expect([other.status, other.headers['www-authenticate']], authorization).toEqual([401, `Bearer ${rest}`]);
+    }
+    for (const authorization of ['Bearer', 'bearer x', 'Bearer\tx']) {
+      const sent = await gateway.ask('/api/v1/websites', { headers: { authorization } });
+      expect(sent.headers['www-authenticate'], authorization).toBe(`Bearer error="invalid_token", ${rest}`);
+    }
     for (const bearer of [spent, 'x', `igwa_test_${'0'.repeat(49)}`, client.secret, await ownToken('a2a')]) {
       const sent = await gateway.ask('/api/v1/websites', { token: bearer });
       expect([sent.status, sent.headers['www-authenticate']], bearer).toEqual([

@@ -691,6 +691,13 @@ describe('more scopes', () => {
     ]);
     expect(refused.body.error.data.code).toBe('not_permitted');
     expect(refused.body.error.message).toMatch(/Ask the person/);
+    // No tick helps with a tool that is closed to consents, so only this is said.
+    const closed = await call(family.access, 'subscriptions_list', { website_id: 'web_1_1' });
+    expect([closed.status, closed.headers['www-authenticate'], closed.body.error.message]).toEqual([
+      ...[200, undefined],
+      'A token from a person’s consent cannot call this operation. Use an installation token.',
+    ]);
+    expect(closed.body.error.data.code).toBe('not_permitted');
     const more = await connect(gateway, client, person.email, {
       session: family.cookie,
       changes: { scope: 'website_read conversation_read message_content_read contact_read_pii' },

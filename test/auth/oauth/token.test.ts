@@ -88,7 +88,13 @@ describe('the request', () => {
     const types = [
       ...['application/json', 'text/plain', 'multipart/form-data; boundary=x'],
       ...['application/x-www-form-urlencoded; charset=latin1'],
-    ].concat(['application/x-www-form-urlencoded; x=y', 'application/x-www-form-urlencodedx', '', 'form']);
+    ].concat([
+      'application/x-www-form-urlencoded; x=y',
+      'application/x-www-form-urlencoded; charset="utf-8',
+      'application/x-www-form-urlencodedx',
+      '',
+      'form',
+    ]);
     for (const type of types)
       expectRefused(
         await post(gateway, '/oauth/token', form, { authorization, 'content-type': type }),
@@ -127,7 +133,10 @@ describe('the request', () => {
       );
     }
     expect(await issued()).toBe(before);
-    const types200 = ['application/x-www-form-urlencoded', 'Application/X-WWW-Form-Urlencoded; charset=UTF-8'];
+    const types200 = [
+      ...['application/x-www-form-urlencoded', 'Application/X-WWW-Form-Urlencoded; charset=UTF-8'],
+      ...['application/x-www-form-urlencoded;', 'application/x-www-form-urlencoded; charset="utf-8"; '],
+    ];
     for (const type of types200)
       expect((await post(gateway, '/oauth/token', form, { authorization, 'content-type': type })).status).toBe(200);
   });
@@ -173,6 +182,7 @@ describe('the request', () => {
       [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
     const good = [header(`${credential}:${secret}`), header(`${credential}:${secret}`, 'basic')].concat(
       [header(`${credential}:${secret}`, 'BASIC'), header(`${all(credential)}:${all(secret)}`)],
+      [header(`${credential}:${secret}`, 'Basic '), header(`${credential}:${secret}`, `Basic${' '.repeat(7)}`)],
       [header(`${credential.replace('_', '%5F')}:${secret.replace('_', '%5f')}`)],
     );
     // The client id in the body is the decoded id.
@@ -203,6 +213,8 @@ describe('the request', () => {
         'Basic Og',
         `Basic ${'A'.repeat(10_000)}`,
         header(`${credential}:${secret}`, 'Basic,'),
+        header(`${credential}:${secret}`, `Basic${' '.repeat(8)}`),
+        header(`${credential}:${secret}`, 'Basic\t'),
       ])
       .concat([
         `${header(`${credential}:${secret}`)} x`,

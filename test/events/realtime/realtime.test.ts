@@ -94,6 +94,8 @@ describe('sessions', () => {
       for (const origin of ['https://evil.example', 'null', 'https://APP.example', `${ORIGIN}/`, `${ORIGIN}:443`, '']) {
         const answer = await ask({ origin });
         expect([answer.status, answer.body.code], `${method} ${path} ${origin}`).toEqual([404, 'not_permitted']);
+        const expected = 'an origin that is registered on the credential';
+        expect(answer.body.errors).toEqual([{ parameter: 'Origin', code: 'invalid_parameter', expected }]);
       }
     }
   });
@@ -254,7 +256,11 @@ describe('the upgrade', () => {
     // The last character of a ticket has two unused bits. A ticket in which only these bits differ must be refused too.
     const same = alphabet[alphabet.indexOf(last) + 1] ?? '';
     expect(await upgraded(handshake({ ...session, ticket: session.ticket.slice(0, -1) + same }))).toBe(404);
-    expect(await upgraded(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
+    const inAddress = new Raw(gateway.port);
+    expect(await inAddress.upgrade(handshake(session, {}, `?ticket=${session.ticket}`))).toBe(400);
+    await inAddress.ended;
+    const named = '"errors":[{"parameter":"ticket","code":"unsupported_parameter","expected":"no parameters"}]';
+    expect(inAddress.received.toString()).toContain(named);
     expect(await upgraded(handshake(session, { 'Sec-WebSocket-Protocol': 'igw.realtime.v1' }))).toBe(400);
     expect(await upgraded(handshake(session, { 'Sec-WebSocket-Protocol': `ticket.${session.ticket}` }))).toBe(400);
     const two = `igw.realtime.v1, ticket.${mine.ticket}, ticket.${session.ticket}`;

@@ -83,7 +83,8 @@ export function describeGate({ check, path, challenge, post, gateway, bodies, go
         const all = ['none', 'unknown'].includes(name);
         for (const [what, body] of bodies.filter((_, i) => all || (nth + i) % 4 === 0)) {
           const answer = await send(undefined, body, { headers: { authorization } });
-          expectUnauthorized(answer, what, 'unauthenticated', authorization !== undefined);
+          const sent = authorization?.startsWith('Bearer') === true;
+          expectUnauthorized(answer, what, 'unauthenticated', sent);
         }
       },
     );

@@ -191,9 +191,14 @@ describe('the HTTP gate', () => {
   });
 
   it('answers JSON, and 406 to whom that is no use', async () => {
-    for (const accept of [undefined, '*/*', 'application/*', 'application/json', 'text/html, application/json;q=0.1'])
+    for (const accept of [
+      ...[undefined, '*/*', 'application/*', 'application/json', 'text/html, application/json;q=0.1'],
+      ...['application/json; charset=utf-8', 'text/html, application/json;charset="UTF-8";q=0.1'],
+    ])
       expect((await post(gateway.port, token, LIST, { headers: { accept } })).status, accept).toBe(200);
-    for (const accept of ['text/html', 'application/json;q=0', 'text/event-stream']) {
+    for (const accept of [
+      ...['text/html', 'application/json;q=0', 'application/json;charset=utf-8;q=0', 'text/event-stream'],
+    ]) {
       const answer = await post(gateway.port, token, LIST, { headers: { accept } });
       expect([answer.status, answer.body.code], accept).toEqual([406, 'not_acceptable']);
     }
@@ -282,6 +287,9 @@ describe('the HTTP gate', () => {
     for (const [path, version, code] of refused) {
       const answer = await post(gateway.port, token, LIST, { path, version });
       expect([answer.status, answer.body.code], path).toEqual([400, code]);
+      const parameter = /access_token|a2a-version|x=/.exec(path)?.[0].replace('=', '') ?? '?';
+      const expected = 'only the name A2A-Version';
+      if (code === 'unsupported_parameter') expect(answer.body.errors, path).toEqual([{ parameter, code, expected }]);
     }
   });
 

@@ -176,6 +176,8 @@ describe('HT-06 what is a body', () => {
       await refused(write, [...types, ...codings], 'unsupported_media_type', []);
       for (const headers of [
         { 'content-type': 'Application/JSON; Charset="UTF-8"' },
+        { 'content-type': 'application/json; charset=utf-8;' },
+        { 'content-type': 'application/json;' },
         { 'content-encoding': 'identity' },
       ]) {
         const { status, text } = await ask(write, freshKey(), { raw: body, headers });

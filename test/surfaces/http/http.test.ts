@@ -258,7 +258,7 @@ describe('HT-03 paths', () => {
     for (const target of [
       '*api/v1/websites',
       '*',
-      'http://127.0.0.1/api/v1/websites',
+      'ftp://127.0.0.1/api/v1/websites',
       'https://evil.example/api/v1/websites',
       '/api/v1/websites#x',
       '//evil.example/api/v1/websites',
@@ -277,6 +277,55 @@ describe('HT-03 paths', () => {
       expect(parse(text).status, target).toBe(400);
       expect(closed).toBe(true);
     }
+  });
+});
+
+describe('HT-03 a target in absolute form', () => {
+  const ask = async (target: string, ...fields: string[]) => {
+    const { text } = await raw(gateway.port, head(`GET ${target} HTTP/1.1`, ...fields, 'Connection: close'));
+    const { status, body } = parse(text);
+    return { status, body };
+  };
+
+  itOnce('HT-03 names what its path names, if its authority is Host', async () => {
+    const plain = await ask('/api/v1/websites');
+    expect(plain.status).toBe(200);
+    for (const scheme of ['http', 'https', 'HTTP'])
+      expect(await ask(`${scheme}://127.0.0.1/api/v1/websites`), scheme).toEqual(plain);
+    expect((await ask('http://127.0.0.1/livez')).status).toBe(200);
+    const query = await ask('http://127.0.0.1/api/v1/websites?unknown=1');
+    expect([query.status, JSON.parse(query.body).errors[0].parameter]).toEqual([400, 'unknown']);
+    for (const path of [
+      '',
+      '?x',
+      '/',
+      '/API/v1/websites',
+      '//api/v1/websites',
+      '/%61pi/v1/websites',
+      '/x/../api/v1/websites',
+    ])
+      expect((await ask(`http://127.0.0.1${path}`)).status, path).toBe(
+        (await ask(path.startsWith('/') ? path : `/${path}`)).status,
+      );
+  });
+
+  itOnce('HT-03 with another authority, or without Host, it is 400', async () => {
+    const others = [
+      'evil.example',
+      '127.0.0.1:80',
+      'user@127.0.0.1',
+      '127.0.0.1@evil.example',
+      '127.0.0.2',
+      '127.0.0.1.',
+    ];
+    for (const authority of others)
+      for (const path of ['/api/v1/websites', '/livez', '/mcp']) {
+        const { status, body } = await ask(`http://${authority}${path}`);
+        expect([status, JSON.parse(body).code], `${authority}${path}`).toEqual([400, 'invalid_request']);
+      }
+    const bare = `GET http://127.0.0.1/api/v1/websites HTTP/1.0\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+    expect(parse((await raw(gateway.port, bare)).text).status).toBe(400);
+    expect((await ask('http://127.0.0.1/api/v1/websites', 'Host: 127.0.0.1')).status, 'two of Host').toBe(400);
   });
 });
 
@@ -677,6 +726,7 @@ describe('HT-08 singleton headers', () => {
     ['Idempotency-Key', () => 'k'],
     ['If-Match', () => '"0123456789abcdef"'],
     ['Origin', () => BASE_URL],
+    ['If-Range', () => '"0123456789abcdef"'],
     ['Range', () => 'bytes=0-1'],
     ['A2A-Version', () => '1.0'],
   ];
@@ -799,6 +849,30 @@ describe('HT-09 raw bytes', () => {
     expect((await gateway.ask(withQuery(url, other), { token })).status).toBe(409);
   });
 
+  itOnce('HT-09 If-Range: with another validator than the version, the range does not count', async () => {
+    const without = await bytes({});
+    expect(without.bytes.equals(whole)).toBe(true);
+    for (const range of ['bytes=1-4', 'bytes=-5', `bytes=${size}-`]) {
+      const current = await bytes({ range, 'if-range': `"${version}"` });
+      const alone = await bytes({ range });
+      expect(current.status, range).toBe(alone.status);
+      expect(current.headers['content-range'], range).toBe(alone.headers['content-range']);
+      for (const other of [
+        ...[`"${'0'.repeat(version.length)}"`, `W/"${version}"`, version, `"${version}", "x"`, '*', ''],
+        'Mon, 30 Nov 2026 12:00:00 GMT',
+      ]) {
+        const answer = await bytes({ range, 'if-range': other });
+        expect(answer.status, `${range} ${other} ${answer.text}`).toBe(without.status);
+        expect(answer.bytes.equals(whole), `${range} ${other}`).toBe(true);
+        expect(answer.headers['content-range']).toBe(without.headers['content-range']);
+        expect(answer.headers['etag']).toBe(`"${version}"`);
+      }
+    }
+    const stale = await bytes({ range: 'bytes=1-4', 'if-range': '"x"', 'if-match': `"${'0'.repeat(version.length)}"` });
+    expect(stale.status).toBe(412);
+    expect((await gateway.ask(url, { token, headers: { 'if-range': '"x"' } })).status).toBe(200);
+  });
+
   itOnce('HT-09 every chunk and range together are the stored file', async () => {
     const rows = await gateway.database.sql<{ id: string; size: string; bytes: Buffer }[]>`
       SELECT f.id, f.size, string_agg(c.bytes, '' ORDER BY c.chunk) AS bytes FROM platform.file f
@@ -818,8 +892,18 @@ describe('HT-09 raw bytes', () => {
   });
 
   it('HT-09 Accept: what cannot be sent is 406 on every operation; JSON unless bytes are preferred', async () => {
-    const refused = ['text/html', 'application/xml, text/*', 'application/json;q=0', 'rubbish', 'a/b/c', ';;;'];
-    const taken = ['application/json', '*/*', 'text/html, */*;q=0.1', 'application/*', ''];
+    const refused = [
+      ...['text/html', 'application/xml, text/*', 'application/json;q=0', 'rubbish', 'a/b/c', ';;;'],
+      ...['application/json; charset=utf-8; q=0', 'application/json; version=1', 'text/html; charset=utf-8'],
+    ];
+    const taken = [
+      ...['application/json', '*/*', 'text/html, */*;q=0.1', 'application/*', ''],
+      ...[
+        'application/json; charset=utf-8',
+        'Application/JSON ;Charset="UTF-8" ; q=0.5',
+        'a/b, application/json;charset=x',
+      ],
+    ];
     for (const [i, call] of chosen.entries()) {
       const { tool, url: other } = call;
       const ask = (accept: string) => gateway.ask(other, requestOf(call, { token, headers: { accept } }));
@@ -831,9 +915,13 @@ describe('HT-09 raw bytes', () => {
       for (const accept of some(taken)) {
         const answer = await ask(accept);
         expect(answer.headers['content-type'], `${tool.name} ${accept}`).toMatch(/^application\/(problem\+)?json$/);
-        expect(answer.status).not.toBe(406);
+        expect(answer.status, `${tool.name} ${accept}`).not.toBe(406);
       }
     }
+    const raw = await bytes({
+      accept: 'application/json;charset=utf-8;q=0.5, application/octet-stream; charset=binary',
+    });
+    expect(raw.headers['content-type']).toBe(BYTES);
   });
 });
 

@@ -323,7 +323,7 @@ describe('precedence of failures', () => {
         ] as const)
           expect(await send({ ...sent, token: bearer, headers: { 'content-type': type } }), tool.name).toBe(code);
       }
-      // PD-04: the Bearer challenge has an error only where a token was sent.
+      // PD-04: the Bearer challenge has an error only where the scheme Bearer was sent.
       for (const [sent, error] of [
         [{}, ''],
         [{ token: 'igw_live_x' }, 'error="invalid_token", '],

@@ -38,6 +38,8 @@ describe('MC-06 Accept', () => {
       '*/*',
       'application/*, text/*',
       'application/json, */*;q=0.1',
+      'application/json; charset=utf-8, text/event-stream',
+      'application/json ;charset="UTF-8";q=0.5, text/event-stream; charset=utf-8',
     ])
       expect((await ask({ accept })).status, String(accept)).toBe(200);
   });
@@ -61,6 +63,10 @@ describe('MC-06 Accept', () => {
       'application/problem+json, text/event-stream',
       ',',
       ';;;',
+      ';charset=utf-8',
+      'application/json; charset=utf-8',
+      'application/json; charset=utf-8; q=0, text/event-stream',
+      'application/json; version=1, text/event-stream',
     ])
       expectProblem(await ask({ accept }), 406, 'not_acceptable', `Accept: ${accept}`);
   });
@@ -76,6 +82,12 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       ...['application/json', 'Application/JSON', 'application/json;charset=utf-8'],
       ...['application/json; charset=UTF-8', 'application/json; Charset="Utf-8"'],
       'APPLICATION/JSON ;\tCHARSET="UTF-8"',
+      ...[
+        'application/json;',
+        'application/json; ;; ',
+        'application/json; charset=utf-8;',
+        'application/json;;charset=utf-8 ; ',
+      ],
     ])
       expect((await ask({ 'content-type': type })).status, type).toBe(200);
     expect((await ask({ 'content-encoding': 'identity' })).status).toBe(200);
@@ -88,6 +100,7 @@ describe('MC-06 Content-Type and Content-Encoding', () => {
       ...['multipart/form-data; boundary=application/json', 'application/json, text/plain'],
       ...['application/json; charset=latin1', 'application/json; charset=utf-16', 'application/json; charset=utf-8x'],
       ...['application/json; charset=utf-8; charset=utf-16', 'application/json charset=utf-8'],
+      ...['application/json;; charset=latin1', 'application/json; charset=utf-8; profile=x', 'application/json;,'],
     ])
       expectProblem(await ask({ 'content-type': type }), 415, 'unsupported_media_type', `Content-Type: ${type}`);
     for (const encoding of ['gzip', 'br', 'deflate', 'GZIP', 'identity, gzip', 'zstd', '*'])
@@ -121,6 +134,10 @@ describe('MC-06 the address', () => {
     for (const path of ['/mcp?', '/mcp?x=1', '/mcp?access_token=x', '/mcp??', '/mcp?/mcp', '/mcp?%00']) {
       const answer = await post(gateway.port, token, PING, { path });
       expectProblem(answer, 400, 'unsupported_parameter', path);
+      const parameter =
+        { '/mcp?': '?', '/mcp?x=1': 'x', '/mcp?access_token=x': 'access_token' }[path] ?? '(unprintable)';
+      const named = { parameter, code: 'unsupported_parameter', expected: 'no parameters' };
+      expect(answer.body.errors, path).toEqual([named]);
       // The gateway refuses the path before it checks the token. No app is charged, and the answer is the same without
       // a token.
       expect(answer.headers['ratelimit'], path).toBeUndefined();

@@ -101,7 +101,7 @@ describe('parsers', () => {
         for (const value of Object.values(bytes.range ?? {}))
           expect(value === undefined || (Number.isInteger(value) && value >= 0)).toBe(true);
         const bearer = bearerOf(request);
-        if (bearer !== undefined) expect(three.slice(7)).toBe(bearer);
+        if (bearer !== undefined) expect(three.slice(6).replace(/^ +/, '')).toBe(bearer);
       }),
       { seed, numRuns: 3_000 },
     );

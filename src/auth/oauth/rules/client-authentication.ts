@@ -110,7 +110,7 @@ const NOBODY: Pick<InstalledClient, 'secretDigest' | 'oldSecretDigest'> = { secr
 
 /** Reads the id and the secret of HTTP Basic. Returns `undefined` if the id or the secret is malformed. */
 export function credentialsOf(header: string | undefined): BasicCredentials | undefined {
-  const [, encoded] = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '') ?? [];
+  const [, encoded] = /^Basic {1,8}([A-Za-z0-9+/]+={0,2})$/i.exec(header ?? '') ?? [];
   const text = Buffer.from(encoded ?? '', 'base64').toString('latin1');
   const at = text.indexOf(':');
   if (encoded === undefined || at === -1) return undefined;

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Parameters, readParameters } from '../../../auth/oauth/parameters.ts';
 import { Failure } from '../../../core/failures.ts';
-import { readBody } from '../body.ts';
+import { readBody, typeInUtf8 } from '../body.ts';
 
 /** Largest form in bytes. This is enough for about 700 website ids in a consent or in a token request. */
 const FORM_LIMIT = 16_384;
-const FORM_TYPE = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset[ \t]*=[ \t]*"?utf-8"?[ \t]*)?$/i;
+const FORM_TYPE = typeInUtf8('application/x-www-form-urlencoded');
 
 /** Reads the form in the body. Returns `undefined` for a malformed form. */
 export async function readForm(request: IncomingMessage, response: ServerResponse): Promise<Parameters | undefined> {
