@@ -60,7 +60,7 @@ const BYTES_PARAMETERS: readonly HeaderParameter[] = [
     in: 'header',
     required: false,
     description: 'Version of the file as an entity tag. If the file has another version, Range does not count.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: '^[ -~]+$' },
   },
   {
     name: 'If-Match',
