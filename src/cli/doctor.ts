@@ -26,7 +26,7 @@ export function doctorCommand(program: Command, register: RunAction): void {
     .description('check the store and change nothing; exit code 1 with an error, 0 with warnings only');
   register(command, async ({ out, store, config }) => {
     const storeName = existingStore(config);
-    const { db } = await store({ migrates: false });
+    const { db } = await store();
     const findings = await runChecks(db);
     out.result(
       { store: storeName, findings, checks: CHECKS.length },

@@ -136,7 +136,8 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
   const context: CommandContext = {
     out,
     config,
-    store: ({ migrates } = {}) => {
+    store: async ({ migrates = false } = {}) => {
+      if (!migrates) (await import('./existing-store.ts')).existingStore(config);
       opened ??= import('../store/open/open.ts').then(({ openStore }) =>
         openStore({
           // Commands run long statements and change connection settings, so they do not use the pooler.
