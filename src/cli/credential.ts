@@ -183,19 +183,17 @@ const freedOf = (
   });
 
 function rotateCommand(group: Command, register: RunAction): void {
-  const command = argument(
-    group,
-    'rotate',
-    'replace the secret and the token; the new ones are shown only once',
-  ).option(
-    '--overlap <DURATION>',
-    'time for which the old secret and token stay valid; 0s ends them at once (default: 24h)',
-    duration,
+  const command = irreversible(
+    argument(group, 'rotate', 'replace the secret and the token; the new ones are shown only once').option(
+      '--overlap <DURATION>',
+      'time for which the old secret and token stay valid; 0s ends them at once (default: 24h)',
+      duration,
+    ),
   );
   register(command, async ({ out, store }) => {
     const { overlap = DAY } = command.opts<{ overlap?: number }>();
     const { db } = await store();
-    const { id, state, client_host } = await active(db, command.args[0]);
+    const { id, state, client_host, app_name: app } = await active(db, command.args[0]);
     if (client_host !== null)
       throw new Refused(
         `Credential ${id} belongs to the client at ${client_host}, which has no secret. End its access with consent revoke.`,
@@ -204,6 +202,8 @@ function rotateCommand(group: Command, register: RunAction): void {
       throw new Refused(
         `Credential ${id} has expired. Extend the credential with credential update --expires, then rotate it.`,
       );
+    if (overlap === 0)
+      await confirm(command, `Rotate ${id} of ${plain(app)}? Its old secret and token end at once and for ever.`);
     const issued = await rotateCredential(db, id, overlap);
     if (!issued) throw new Refused(`Credential ${id} has just been revoked or has expired.`);
     out.result(issuedDocument(issued), issuedText(issued));

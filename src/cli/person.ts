@@ -33,7 +33,7 @@ export function personCommands(program: Command, register: RunAction): void {
     'disable',
     'disable a person: sessions and consents end, and the person can no longer sign in',
     disablePerson,
-    'Disable this person? The consents of the person end for ever.',
+    (name) => `Disable ${name}? The consents of the person end for ever.`,
   );
   changeCommand(group, register, 'enable', 'let a disabled person sign in again', enablePerson);
   unlockCommand(group, register);
@@ -100,7 +100,10 @@ function listCommand(group: Command, register: RunAction): void {
   });
 }
 
-const named = (group: Command, name: string, description: string): Command =>
+/** As a question names a person. */
+const named = ({ email: address, organization_id: id }: PersonRecord): string => `${plain(address)} of ${id}`;
+
+const about = (group: Command, name: string, description: string): Command =>
   group
     .command(`${name} [PERSON]`)
     .description(`${description}; PERSON is an id or an e-mail address`)
@@ -124,28 +127,27 @@ function changeCommand(
   name: string,
   description: string,
   change: (db: Database, id: string) => Promise<PersonRecord | undefined>,
-  question?: string,
+  question?: (name: string) => string,
 ): void {
-  const command = named(group, name, description);
+  const command = about(group, name, description);
   if (question !== undefined) irreversible(command);
   register(command, async ({ out, store }) => {
     const { db, id } = await target(command, store);
-    if (question !== undefined) await confirm(command, question);
+    if (question !== undefined) await confirm(command, question(named(await stored(db, id))));
     const changed = present(await change(db, id));
     out.result(document(changed), personText(changed));
   });
 }
 
 function unlockCommand(group: Command, register: RunAction): void {
-  const command = named(
+  const command = about(
     group,
     'unlock',
     'forget failed sign-ins of a person, so that the person can try again at once',
   );
   register(command, async ({ out, store }) => {
     const { db, id } = await target(command, store);
-    const [found] = await readPeople(db, { id });
-    const record = present(found);
+    const record = await stored(db, id);
     const forgotten = await unlock(db, record);
     out.result(
       { ...document(record), failures_forgotten: forgotten },
@@ -155,33 +157,40 @@ function unlockCommand(group: Command, register: RunAction): void {
 }
 
 function roleCommand(group: Command, register: RunAction): void {
-  const command = named(
-    group,
-    'role',
-    'change the role of a person; sessions and consents end if the new role is operator',
-  ).addOption(roleOption());
+  const command = irreversible(
+    about(
+      group,
+      'role',
+      'change the role of a person; sessions and consents end if the new role is operator',
+    ).addOption(roleOption()),
+  );
   register(command, async ({ out, store }) => {
     const { role } = command.opts<{ role: Role }>();
     const { db, id } = await target(command, store);
+    const before = await stored(db, id);
+    if (role === 'operator' && before.role !== role)
+      await confirm(command, `Make ${named(before)} an operator? Sessions and consents of the person end for ever.`);
     const changed = present(await setRole(db, id, role));
     out.result(document(changed), personText(changed));
   });
 }
 
 function passwordCommand(group: Command, register: RunAction): void {
-  const command = named(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
+  const command = about(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
     .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
     .option('--no-password', 'remove the password: the person signs in at the identity provider')
     .option('--end-consents', 'also end all consents of the person');
+  irreversible(command);
   register(command, async ({ out, store }) => {
     const given = command.opts<PasswordOptions & { endConsents?: boolean }>();
     refuseTwoPasswords(command, given);
     const { db, id } = await target(command, store);
+    const { endConsents = false } = given;
+    if (endConsents) await confirm(command, `End all consents of ${named(await stored(db, id))}? They end for ever.`);
     const password = await passwordOf(given);
     if (password === undefined && given.password) {
       throw new Refused('There is no terminal to ask for a password. Use --password-stdin or --no-password.');
     }
-    const { endConsents = false } = given;
     const { person: changed, ended } = present(await setPassword(db, id, password ?? null, { endConsents }));
     const active = (await listConsents(db, { person: id })).filter(({ state }) => state === 'active').length;
     out.result(
@@ -202,7 +211,7 @@ function consentsText(id: string, active: number, ended: number | undefined): st
 }
 
 function signInLinkCommand(group: Command, register: RunAction): void {
-  const command = named(
+  const command = about(
     group,
     'sign-in-link',
     'make a link that signs a person in to the console, once, within 15 minutes',
@@ -219,6 +228,11 @@ function signInLinkCommand(group: Command, register: RunAction): void {
       `${link.url}\n\nThe link works once, until ${time(link.until)}.`,
     );
   });
+}
+
+async function stored(db: Database, id: string): Promise<PersonRecord> {
+  const [found] = await readPeople(db, { id });
+  return present(found);
 }
 
 function present<T>(record: T | undefined): T {
