@@ -56,6 +56,8 @@ export interface ErrorView {
   readonly requestId: string;
   /** A sentence that says what the person can do. By default, the sentence is for the request of an app. */
   readonly advice?: string;
+  /** The path of the page to which a link leads. */
+  readonly back?: string;
 }
 
 export interface OrganizationsView {
@@ -156,11 +158,11 @@ with a password, and name the organization. Without a password, ask the operator
 const OF_APP = 'The app got nothing from this page. You can close the page, or go back to the app and start again.';
 
 /** The error page. It has no link to the app, because the app's redirect URI is not verified. */
-export function errorPage({ title, sentence, requestId, advice = OF_APP }: ErrorView): string {
+export function errorPage({ title, sentence, requestId, advice = OF_APP, back }: ErrorView): string {
   const body = html`
 <h1>${plain(title)}</h1>
 <p class="lead">${plain(sentence)}</p>
-<p>${advice}</p>
+<p>${advice}</p>${back === undefined ? undefined : html`<p><a href="${back}">Back to the page</a></p>`}
 <p class="small">If this problem happens again, tell the operator of this gateway the request id: <code>${requestId}</code></p>`;
   return shell({ title: plain(title), kind: 'narrow', body });
 }
