@@ -66,7 +66,9 @@ function issueCommand(group: Command, register: RunAction): void {
     if (missing.length > 0) command.error(`error: required options are missing: ${missing.join(', ')}`);
     const { db } = await store();
     const target = await installation(db, options.installation);
-    const policy = completePolicy(await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }));
+    const policy = completePolicy(
+      await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }, (said) => command.error(said)),
+    );
     refuseContradiction(command, options);
     const freed = freedOf(policy, { approve: [], without_approval: [] });
     if (freed.length > 0) await confirm(command, `Let the credential write without approval: ${freed.join(', ')}?`);
@@ -147,7 +149,7 @@ function updateCommand(group: Command, register: RunAction): void {
       throw new Refused(
         `Credential ${current.id} belongs to the client at ${current.client_host}, whose addresses the gateway cannot know. It can have no --allow-ip.`,
       );
-    const changes = await resolvePolicy(db, options, current);
+    const changes = await resolvePolicy(db, options, current, (said) => command.error(said));
     const freed = freedOf({ ...changes, write: changes.write ?? current.write }, current);
     if (freed.length > 0)
       await confirm(

@@ -79,7 +79,9 @@ function updateCommand(group: Command, register: RunAction): void {
     if (kept !== undefined) {
       document['keep_messages_days'] = kept;
       told.push(
-        kept === null ? `${plain(name)} keeps all messages.` : `${plain(name)} keeps texts and files for ${kept} ${kept === 1 ? 'day' : 'days'}.`,
+        kept === null
+          ? `${plain(name)} keeps all messages.`
+          : `${plain(name)} keeps texts and files for ${kept} ${kept === 1 ? 'day' : 'days'}.`,
       );
     }
     if (host !== undefined) {

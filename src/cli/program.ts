@@ -87,7 +87,9 @@ export async function buildProgram(register: RunAction, wired: Wired, first?: st
   return program;
 }
 
-export async function run(argv: readonly string[], wired: Wired): Promise<number> {
+export async function run(typed: readonly string[], wired: Wired): Promise<number> {
+  // The help command of commander takes one word, and so knows groups only.
+  const argv = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
   const register: RunAction = (command, action) => {
     command.option('--json', 'print one JSON document').action(async (...args: unknown[]) => {
       const options: { json?: boolean } = command.opts();

@@ -48,6 +48,13 @@ describe('the help', () => {
     }
   });
 
+  test('help of a command is that of --help, also below a group', async () => {
+    for (const words of [['credential', 'issue'], ['credential'], ['doctor'], []])
+      expect(await gateway('help', ...words)).toEqual(await gateway(...words, '--help'));
+    expect((await gateway('help', 'credential', 'issue')).stdout).toContain('--environment <ENV>');
+    expect((await gateway('audit', '--help')).stdout).not.toContain('each command');
+  });
+
   test('marks required options, and lists scopes and flags of data access', async () => {
     const { stdout } = await gateway('credential', 'issue', '--help');
     const help = stdout.replaceAll(/\s+/g, ' ');
@@ -135,6 +142,8 @@ describe('a command whose effect nobody can undo', () => {
       expect([asked.code, asked.stdout]).toEqual([1, expect.stringContaining(`${question} [y/N] `)]);
       expect(asked.stdout).toContain('gateway: Nothing was changed.');
     }
+    const keep = await command(database, ['organization', 'update', 'larkspur', '--keep-messages-days', '1'], '\n');
+    expect(keep.stdout).toContain('that are older than 1 day? It begins at once. [y/N] ');
     for (const argv of [role('admin'), rotate('1h'), ['person', 'password', person, '--no-password']]) {
       const silent = await command(database, argv, '');
       expect([silent.code, silent.stdout]).toEqual([0, expect.not.stringContaining('[y/N]')]);

@@ -246,6 +246,11 @@ describe('consents', () => {
       expect(
         (await look(gateway, `/console/consents/${consent}?done=${encodeURIComponent(done)}`, owner.cookie)).text,
       ).not.toContain('role="status"');
+    const status = async (path: string) =>
+      (await look(gateway, `${path}?done=consent_revoked`, owner.cookie)).text.includes('role="status"');
+    expect(await status(`/console/consents/${consent}`)).toBe(true);
+    for (const other of ['/console', '/console/consents', '/console/people', `/console/apps/${client.app}`])
+      expect(await status(other), other).toBe(false);
   });
 });
 
