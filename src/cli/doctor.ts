@@ -137,6 +137,11 @@ const CHECKS: readonly Check[] = [
     'enabled webhooks whose credential has ended or lacks a grant for the website',
     doctor.unpermittedEndpoints,
   ),
+  error(
+    'read_only',
+    'the server takes no changes: see default_transaction_read_only of the server, the database and the role',
+    doctor.readOnly,
+  ),
   warning(
     'locale',
     'the database is not in UTF8 or knows the letter case of ASCII only, so a search misses words; restore a dump into a database with the encoding UTF8 and a locale such as C.UTF-8',

@@ -1,5 +1,5 @@
 import type { AuditDraft } from '../../core/audit.ts';
-import { Failure, type FailureCode, wrongParameter } from '../../core/failures.ts';
+import { Failure, type FailureCode } from '../../core/failures.ts';
 import { type Fragment, runFor, sql } from '../../core/sql.ts';
 import { auditedEntry } from '../calls/audited.ts';
 import { type Access, atPrimary, guardedCall, type Proved } from '../calls/guard.ts';
@@ -20,15 +20,9 @@ async function write<Done>(access: Access, call: Fragment, draft: AuditDraft | u
       draft ? sql`${auditedEntry(draft, attempt, entry)} -> 'outcome'` : call,
     );
     if (draft && !('refused' in answer)) draft.inserted = true;
-    return { proof, answer: 'refused' in answer ? refusalOf(answer.refused) : answer.done };
+    return { proof, answer: 'refused' in answer ? new Failure(answer.refused) : answer.done };
   });
 }
-
-/** The functions refuse with `not_permitted` only if the origin is not registered. */
-const refusalOf = (code: FailureCode): Failure =>
-  code === 'not_permitted'
-    ? wrongParameter(code, 'Origin', 'an origin that is registered on the credential', 'invalid_parameter')
-    : new Failure(code);
 
 export interface NewSession {
   readonly id: string;
