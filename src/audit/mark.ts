@@ -20,6 +20,9 @@ interface DoneCommand {
   readonly organization: string;
   readonly operation: string;
   readonly targets: readonly string[];
+  /** The write that the command decides about, and the website of that write. */
+  readonly website?: string;
+  readonly operationId?: string;
   readonly requestId: string;
   readonly ms: number;
 }
@@ -29,14 +32,20 @@ interface DoneCommand {
  * keys it has neither, and `audit verify` names it.
  */
 export function draftOfCommand(keys: Keyring | undefined, done: DoneCommand): AuditDraft {
-  const { organization, operation, targets, requestId, ms } = done;
+  const { organization, website, operation, operationId, targets, requestId, ms } = done;
   const none = undefined;
   const id = randomUUID();
   const record: AuditRecord = {
-    ...{ time: none, id, organization_id: organization, website_id: none, app_id: none, installation_id: none },
+    ...{ time: none, id, organization_id: organization, website_id: website, app_id: none, installation_id: none },
     ...{ credential_id: none, person_id: none, client_name: none, client_version: none, address: none, surface: 'cli' },
     ...{ operation, targets: [...targets], count: none, outcome: 'ok', status: 200, units: 0, duration_ms: ms },
-    ...{ request_id: keys && requestId, trace_id: none, input_digest: none, operation_id: none, replayed: false },
+    ...{
+      request_id: keys && requestId,
+      trace_id: none,
+      input_digest: none,
+      operation_id: operationId,
+      replayed: false,
+    },
   };
   return { id, members: keys ? { ...record, mark: markOf(keys, record) } : { ...record }, inserted: false };
 }

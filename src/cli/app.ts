@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { newId } from '../auth/issue.ts';
 import { type AppRecord, insertApp, readApps, updateQuota } from '../store/administration/apps.ts';
-import type { Candidate } from '../store/administration/references.ts';
+import { type Candidate, findApps } from '../store/administration/references.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import type { RunAction } from './context.ts';
 import { displayName, operations, whole } from './options.ts';
@@ -55,6 +55,11 @@ function createCommand(group: Command, register: RunAction): void {
     const quota = await insertApp(db, made);
     if (!quota) throw new Refused('The organization has just been removed.');
     const { id: app_id, installation: installation_id, name } = made;
+    const others = (await findApps(db, [name])).filter(({ id }) => id !== app_id);
+    if (others.length > 0)
+      out.note(
+        `There is more than one app ${JSON.stringify(plain(name))} now: ${[...others.map(({ id }) => id), app_id].join(', ')}. Commands take them only by id.`,
+      );
     out.result(
       { app_id, installation_id, organization_id, name, ...quota },
       facts([

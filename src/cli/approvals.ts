@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import { draftOfCommand } from '../audit/mark.ts';
 import { openGivenKeys } from '../auth/key-file.ts';
 import { ConfigError } from '../config/error.ts';
 import type { AuditDraft } from '../core/audit.ts';
@@ -67,11 +68,12 @@ function listCommand(group: Command, register: RunAction): void {
 function decisionCommand(group: Command, register: RunAction, name: 'approve' | 'reject', description: string): void {
   const command = irreversible(group.command(`${name} <OP>`).description(description));
   register(command, async (context) => {
+    const began = performance.now();
     const { db } = await context.store();
     const approval = await one(await deskOf(db), command.args[0]);
     if (approval.state === 'pending' && name === 'approve') context.out.note(text(approval));
     await confirm(command, `${name === 'approve' ? 'Approve' : 'Reject'} this write for ${approval.target}?`);
-    const decision = await decided(context, approval, name);
+    const decision = await decided(context, approval, name, began);
     if (decision.state !== 'performed' && decision.state !== 'rejected') throw new Refused(refusal(approval, decision));
     const now = await one(await deskOf(db), approval.operation_id);
     const { status, rejected }: { status?: string; rejected?: string } = decision.state === 'performed' ? decision : {};
@@ -86,15 +88,26 @@ function decisionCommand(group: Command, register: RunAction, name: 'approve' | 
   });
 }
 
-async function decided(context: CommandContext, approval: Approval, name: 'approve' | 'reject'): Promise<Decision> {
+/** `began`: when the command began, as for the records of other commands. */
+async function decided(
+  context: CommandContext,
+  approval: Approval,
+  name: 'approve' | 'reject',
+  began: number,
+): Promise<Decision> {
   const { db } = await context.store();
   const desk = await deskOf(db);
-  const draft = ({ target, organization_id, website_id, operation_id }: Approval): AuditDraft => {
-    const id = randomUUID();
-    const what = { id, organization_id, website_id, operation_id, targets: [target], operation: `approvals ${name}` };
-    const how = { surface: 'cli', outcome: 'ok', status: 200, units: 0, duration_ms: 0, replayed: false };
-    return { id, members: { ...what, ...how }, inserted: false };
-  };
+  const keys = await openGivenKeys(context.config).catch(() => undefined);
+  const draft = ({ target, organization_id, website_id, operation_id }: Approval): AuditDraft =>
+    draftOfCommand(keys, {
+      organization: organization_id,
+      website: website_id,
+      operation: `approvals ${name}`,
+      operationId: operation_id,
+      targets: [target],
+      requestId: randomUUID(),
+      ms: Math.round(performance.now() - began),
+    });
   if (name === 'reject') return decide(desk, approval.operation_id, false, draft);
   const remote = helpdesks(context);
   try {

@@ -48,7 +48,7 @@ export function verifyCommand(group: Command, register: RunAction): void {
     const kept = given.heads === undefined ? [] : await readHeads(given.heads);
     existingStore(config);
     const keys = await openGivenKeys(config);
-    const { db } = await store({ migrates: false });
+    const { db } = await store();
     const all = await auditDays(db);
     const days = { from: given.day ?? given.from ?? all.from, to: given.day ?? given.to ?? all.to };
     const within = { from: days.from < all.from ? all.from : days.from, to: days.to > all.to ? all.to : days.to };

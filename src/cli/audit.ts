@@ -16,7 +16,9 @@ import { app, organization, person } from './references.ts';
 export function auditCommands(program: Command, register: RunAction): void {
   const group = program
     .command('audit')
-    .description('read and check the audit: a record of each call, each page that a person opens, and each command');
+    .description(
+      'read and check the audit: a record of each call, each page that a person opens, and each change by a command',
+    );
   listCommand(group, register);
   exportCommand(group, register);
   readersCommand(group, register);

@@ -52,7 +52,7 @@ async function readCell(db: Database, store: string, schema: number, own: boolea
 export async function checkCells({ out, store, config }: CommandContext, addresses: readonly string[]): Promise<void> {
   const here = existingStore(config);
   const keys = await openGivenKeys(config);
-  const { slow, version } = await store({ migrates: false });
+  const { slow, version } = await store();
   const read = [await readCell(slow, here, version, true)];
   for (const address of addresses)
     read.push(await withStoreAt(address, (db) => readCell(db, leadsTo(address), version, false)));

@@ -7,7 +7,10 @@ import type { Output } from './output.ts';
 export interface CommandContext {
   readonly out: Output;
   readonly config: Config;
-  /** Opens the store and migrates it. With `migrates: false`, throws instead if the schema is not the current one. */
+  /**
+   * Opens the store. Throws if it does not exist or has another schema: in the wrong place, a command would otherwise make
+   * an empty store and report that. With `migrates: true`, makes or migrates it.
+   */
   store(options?: Pick<StoreOptions, 'migrates'>): Promise<Store>;
 }
 

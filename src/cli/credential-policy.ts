@@ -8,6 +8,7 @@ import type { Database } from '../store/driver/postgres.ts';
 import { allowIp, callback, collect, dataAccess, lifetime, operations, origin, scope, scopeSet } from './options.ts';
 import { plain, Refused } from './output.ts';
 import { belonging, person, websites } from './references.ts';
+import { withoutSecrets } from './secrets.ts';
 
 export interface PolicyOptions {
   readonly website?: string[];
@@ -135,6 +136,8 @@ export async function resolvePolicy(
   db: Database,
   options: PolicyOptions,
   now: { tenant: string; sites: readonly string[] },
+  /** Ends the command as wrong usage. */
+  refuse: (complaint: string) => never,
 ): Promise<PolicyChanges> {
   const { tenant } = now;
   const sites = options.website && (await websites(db, options.website, tenant)).map(({ site }) => site).sort(byNumber);
@@ -153,10 +156,12 @@ export async function resolvePolicy(
     callbacks: options.callback?.toSorted(),
     origins: options.origin?.toSorted(),
     allow_ip: options.allowIp,
-    approve: options.approve && (await named(options.approve, (tool) => tool.performs !== undefined)),
+    approve:
+      options.approve && (await named('--approve', options.approve, (tool) => tool.performs !== undefined, refuse)),
     without_approval:
-      options.withoutApproval && (await named(options.withoutApproval, (tool) => tool.performs !== undefined)),
-    write: options.write && (await named(options.write, (tool) => tool.byPolicy)),
+      options.withoutApproval &&
+      (await named('--without-approval', options.withoutApproval, (tool) => tool.performs !== undefined, refuse)),
+    write: options.write && (await named('--write', options.write, (tool) => tool.byPolicy, refuse)),
     approval_by: options.approvalBy,
     approvers: options.approver && (await approvers(db, options.approver, tenant)),
     lifetime: options.expires,
@@ -196,14 +201,21 @@ async function approvers(db: Database, refs: readonly string[], tenant: string):
 }
 
 /** The names of operations that an option takes. An alias stands for the name. */
-async function named(names: readonly string[], takes: (tool: Tool) => boolean): Promise<string[]> {
+async function named(
+  option: string,
+  names: readonly string[],
+  takes: (tool: Tool) => boolean,
+  refuse: (complaint: string) => never,
+): Promise<string[]> {
   // Only these options need the declarations of all operations.
   const registry = await (await import('../gateway/load.ts')).loadTools();
   const accepted = registry.all.filter(takes).map(({ name }) => name);
   const known = names.map((name) => registry.get(name)?.name ?? name);
   const other = known.filter((name) => !accepted.includes(name));
   if (other.length > 0)
-    throw new Refused(`The option takes ${accepted.join(', ')}. There is no such write ${other.join(', ')}.`);
+    refuse(
+      `error: option ${option} takes ${accepted.join(', ')}. There is no such write ${withoutSecrets(other.join(', '), other)}.`,
+    );
   return [...new Set(known)].sort();
 }
 

@@ -66,7 +66,9 @@ function issueCommand(group: Command, register: RunAction): void {
     if (missing.length > 0) command.error(`error: required options are missing: ${missing.join(', ')}`);
     const { db } = await store();
     const target = await installation(db, options.installation);
-    const policy = completePolicy(await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }));
+    const policy = completePolicy(
+      await resolvePolicy(db, options, { tenant: target.tenant, sites: [] }, (said) => command.error(said)),
+    );
     refuseContradiction(command, options);
     const freed = freedOf(policy, { approve: [], without_approval: [] });
     if (freed.length > 0) await confirm(command, `Let the credential write without approval: ${freed.join(', ')}?`);
@@ -147,7 +149,7 @@ function updateCommand(group: Command, register: RunAction): void {
       throw new Refused(
         `Credential ${current.id} belongs to the client at ${current.client_host}, whose addresses the gateway cannot know. It can have no --allow-ip.`,
       );
-    const changes = await resolvePolicy(db, options, current);
+    const changes = await resolvePolicy(db, options, current, (said) => command.error(said));
     const freed = freedOf({ ...changes, write: changes.write ?? current.write }, current);
     if (freed.length > 0)
       await confirm(
@@ -183,19 +185,17 @@ const freedOf = (
   });
 
 function rotateCommand(group: Command, register: RunAction): void {
-  const command = argument(
-    group,
-    'rotate',
-    'replace the secret and the token; the new ones are shown only once',
-  ).option(
-    '--overlap <DURATION>',
-    'time for which the old secret and token stay valid; 0s ends them at once (default: 24h)',
-    duration,
+  const command = irreversible(
+    argument(group, 'rotate', 'replace the secret and the token; the new ones are shown only once').option(
+      '--overlap <DURATION>',
+      'time for which the old secret and token stay valid; 0s ends them at once (default: 24h)',
+      duration,
+    ),
   );
   register(command, async ({ out, store }) => {
     const { overlap = DAY } = command.opts<{ overlap?: number }>();
     const { db } = await store();
-    const { id, state, client_host } = await active(db, command.args[0]);
+    const { id, state, client_host, app_name: app } = await active(db, command.args[0]);
     if (client_host !== null)
       throw new Refused(
         `Credential ${id} belongs to the client at ${client_host}, which has no secret. End its access with consent revoke.`,
@@ -204,6 +204,8 @@ function rotateCommand(group: Command, register: RunAction): void {
       throw new Refused(
         `Credential ${id} has expired. Extend the credential with credential update --expires, then rotate it.`,
       );
+    if (overlap === 0)
+      await confirm(command, `Rotate ${id} of ${plain(app)}? Its old secret and token end at once and for ever.`);
     const issued = await rotateCredential(db, id, overlap);
     if (!issued) throw new Refused(`Credential ${id} has just been revoked or has expired.`);
     out.result(issuedDocument(issued), issuedText(issued));

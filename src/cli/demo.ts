@@ -51,7 +51,7 @@ export function demoCommand(program: Command, register: RunAction): void {
     .description('load the demo organization into an empty store')
     .option('--now <TIME>', 'current time of the demo, RFC 3339 (default: the clock of the store)', moment);
   register(command, async ({ out, store }) => {
-    const opened = await store();
+    const opened = await store({ migrates: true });
     if (!(await isEmpty(opened.db)))
       throw new Refused('The store is not empty. The demo loads only into an empty store.');
     out.note('loading the demo organization');

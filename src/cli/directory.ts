@@ -69,7 +69,7 @@ function updateCommand(group: Command, register: RunAction): void {
     if (typeof kept === 'number')
       await confirm(
         command,
-        `Clear all texts and files of ${plain(name)} that are older than ${kept} days? It begins at once.`,
+        `Clear all texts and files of ${plain(name)} that are older than ${kept} ${kept === 1 ? 'day' : 'days'}? It begins at once.`,
       );
     const taken = await updateOrganization(db, tenant, { host, days: kept });
     if (taken !== undefined)
@@ -79,7 +79,9 @@ function updateCommand(group: Command, register: RunAction): void {
     if (kept !== undefined) {
       document['keep_messages_days'] = kept;
       told.push(
-        kept === null ? `${plain(name)} keeps all messages.` : `${plain(name)} keeps texts and files for ${kept} days.`,
+        kept === null
+          ? `${plain(name)} keeps all messages.`
+          : `${plain(name)} keeps texts and files for ${kept} ${kept === 1 ? 'day' : 'days'}.`,
       );
     }
     if (host !== undefined) {

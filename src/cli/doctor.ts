@@ -26,7 +26,7 @@ export function doctorCommand(program: Command, register: RunAction): void {
     .description('check the store and change nothing; exit code 1 with an error, 0 with warnings only');
   register(command, async ({ out, store, config }) => {
     const storeName = existingStore(config);
-    const { db } = await store({ migrates: false });
+    const { db } = await store();
     const findings = await runChecks(db);
     out.result(
       { store: storeName, findings, checks: CHECKS.length },
@@ -136,6 +136,11 @@ const CHECKS: readonly Check[] = [
     'webhooks',
     'enabled webhooks whose credential has ended or lacks a grant for the website',
     doctor.unpermittedEndpoints,
+  ),
+  error(
+    'read_only',
+    'the server takes no changes: see default_transaction_read_only of the server, the database and the role',
+    doctor.readOnly,
   ),
   warning(
     'locale',

@@ -59,7 +59,7 @@ async function load(
   // The importer loads 0.1 s of packages, which the help does not need.
   const { ImportBusy, importFiles } = await import('../sources/files/import.ts');
   const { openDigest } = await import('../privacy/digests.ts');
-  const { db } = await store();
+  const { db } = await store({ migrates: given.dryRun !== true });
   const stop = new AbortController();
   const interrupt = (): void => {
     stop.abort();

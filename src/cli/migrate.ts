@@ -18,7 +18,7 @@ export function migrateCommand(program: Command, register: RunAction): void {
   register(command, async (context) => {
     const { out, store } = context;
     const { like } = command.opts<{ like?: string }>();
-    const { version, build } = await store();
+    const { version, build } = await store({ migrates: true });
     const taken = like === undefined ? undefined : await (await import('./cells-keys.ts')).takeKeys(context, like);
     await build(new AbortController().signal);
     const keys = taken?.length === 0 ? 'It already has the keys of the other cell.' : `It took: ${taken?.join(', ')}.`;

@@ -33,7 +33,7 @@ export function personCommands(program: Command, register: RunAction): void {
     'disable',
     'disable a person: sessions and consents end, and the person can no longer sign in',
     disablePerson,
-    'Disable this person? The consents of the person end for ever.',
+    (name) => `Disable ${name}? The consents of the person end for ever.`,
   );
   changeCommand(group, register, 'enable', 'let a disabled person sign in again', enablePerson);
   unlockCommand(group, register);
@@ -55,8 +55,11 @@ function addCommand(group: Command, register: RunAction): void {
     .requiredOption('--email <EMAIL>', 'e-mail address for signing in', email)
     .addOption(roleOption())
     .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
-    .option('--no-password', 'set no password: the person signs in at the identity provider');
-  register(command, async ({ out, store }) => {
+    .option(
+      '--no-password',
+      'set no password: the person signs in at the identity provider, or by person sign-in-link',
+    );
+  register(command, async ({ out, store, config }) => {
     const given = command.opts<{ organization: string; email: string; role: Role } & PasswordOptions>();
     refuseTwoPasswords(command, given);
     const { db } = await store();
@@ -67,8 +70,13 @@ function addCommand(group: Command, register: RunAction): void {
     const password = (await passwordOf(given)) ?? null;
     const made = await addPerson(db, { tenant, email: given.email, role: given.role, password });
     if (!made) throw new Refused(`The organization already has a person ${plain(given.email)}.`);
-    if (password === null) out.note('No password was set: the person signs in at the identity provider.');
-    out.result(document(made), personText(made));
+    if (password === null)
+      out.note(
+        provided(config)
+          ? 'No password was set: the person signs in at the identity provider.'
+          : `No password was set: the person signs in by a one-time link. Make one: gateway person sign-in-link ${made.id}`,
+      );
+    out.result(document(made), personText(made, provided(config)));
   });
 }
 
@@ -92,15 +100,18 @@ function listCommand(group: Command, register: RunAction): void {
     .command('list')
     .description('list people in order of creation')
     .option('--organization <ORG>', 'list only people of this organization');
-  register(command, async ({ out, store }) => {
+  register(command, async ({ out, store, config }) => {
     const given = command.opts<{ organization?: string }>();
     const { db } = await store();
     const people = await readPeople(db, await tenantOf(db, given.organization));
-    out.result({ people: people.map(document) }, personTable(people));
+    out.result({ people: people.map(document) }, personTable(people, provided(config)));
   });
 }
 
-const named = (group: Command, name: string, description: string): Command =>
+/** As a question names a person. */
+const named = ({ email: address, organization_id: id }: PersonRecord): string => `${plain(address)} of ${id}`;
+
+const about = (group: Command, name: string, description: string): Command =>
   group
     .command(`${name} [PERSON]`)
     .description(`${description}; PERSON is an id or an e-mail address`)
@@ -124,28 +135,27 @@ function changeCommand(
   name: string,
   description: string,
   change: (db: Database, id: string) => Promise<PersonRecord | undefined>,
-  question?: string,
+  question?: (name: string) => string,
 ): void {
-  const command = named(group, name, description);
+  const command = about(group, name, description);
   if (question !== undefined) irreversible(command);
-  register(command, async ({ out, store }) => {
+  register(command, async ({ out, store, config }) => {
     const { db, id } = await target(command, store);
-    if (question !== undefined) await confirm(command, question);
+    if (question !== undefined) await confirm(command, question(named(await stored(db, id))));
     const changed = present(await change(db, id));
-    out.result(document(changed), personText(changed));
+    out.result(document(changed), personText(changed, provided(config)));
   });
 }
 
 function unlockCommand(group: Command, register: RunAction): void {
-  const command = named(
+  const command = about(
     group,
     'unlock',
     'forget failed sign-ins of a person, so that the person can try again at once',
   );
   register(command, async ({ out, store }) => {
     const { db, id } = await target(command, store);
-    const [found] = await readPeople(db, { id });
-    const record = present(found);
+    const record = await stored(db, id);
     const forgotten = await unlock(db, record);
     out.result(
       { ...document(record), failures_forgotten: forgotten },
@@ -155,38 +165,48 @@ function unlockCommand(group: Command, register: RunAction): void {
 }
 
 function roleCommand(group: Command, register: RunAction): void {
-  const command = named(
-    group,
-    'role',
-    'change the role of a person; sessions and consents end if the new role is operator',
-  ).addOption(roleOption());
-  register(command, async ({ out, store }) => {
+  const command = irreversible(
+    about(
+      group,
+      'role',
+      'change the role of a person; sessions and consents end if the new role is operator',
+    ).addOption(roleOption()),
+  );
+  register(command, async ({ out, store, config }) => {
     const { role } = command.opts<{ role: Role }>();
     const { db, id } = await target(command, store);
+    const before = await stored(db, id);
+    if (role === 'operator' && before.role !== role)
+      await confirm(command, `Make ${named(before)} an operator? Sessions and consents of the person end for ever.`);
     const changed = present(await setRole(db, id, role));
-    out.result(document(changed), personText(changed));
+    out.result(document(changed), personText(changed, provided(config)));
   });
 }
 
 function passwordCommand(group: Command, register: RunAction): void {
-  const command = named(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
+  const command = about(group, 'password', 'prompt for a new password of a person and end the person’s sessions')
     .option('--password-stdin', 'read the password, 12 to 256 characters, from standard input')
-    .option('--no-password', 'remove the password: the person signs in at the identity provider')
+    .option(
+      '--no-password',
+      'remove the password: the person signs in at the identity provider, or by person sign-in-link',
+    )
     .option('--end-consents', 'also end all consents of the person');
-  register(command, async ({ out, store }) => {
+  irreversible(command);
+  register(command, async ({ out, store, config }) => {
     const given = command.opts<PasswordOptions & { endConsents?: boolean }>();
     refuseTwoPasswords(command, given);
     const { db, id } = await target(command, store);
+    const { endConsents = false } = given;
+    if (endConsents) await confirm(command, `End all consents of ${named(await stored(db, id))}? They end for ever.`);
     const password = await passwordOf(given);
     if (password === undefined && given.password) {
       throw new Refused('There is no terminal to ask for a password. Use --password-stdin or --no-password.');
     }
-    const { endConsents = false } = given;
     const { person: changed, ended } = present(await setPassword(db, id, password ?? null, { endConsents }));
     const active = (await listConsents(db, { person: id })).filter(({ state }) => state === 'active').length;
     out.result(
       { ...document(changed), consents_active: active, consents_ended: ended },
-      personText(changed, [['consents', consentsText(id, active, endConsents ? ended : undefined)]]),
+      personText(changed, provided(config), [['consents', consentsText(id, active, endConsents ? ended : undefined)]]),
     );
   });
 }
@@ -202,7 +222,7 @@ function consentsText(id: string, active: number, ended: number | undefined): st
 }
 
 function signInLinkCommand(group: Command, register: RunAction): void {
-  const command = named(
+  const command = about(
     group,
     'sign-in-link',
     'make a link that signs a person in to the console, once, within 15 minutes',
@@ -221,6 +241,11 @@ function signInLinkCommand(group: Command, register: RunAction): void {
   });
 }
 
+async function stored(db: Database, id: string): Promise<PersonRecord> {
+  const [found] = await readPeople(db, { id });
+  return present(found);
+}
+
 function present<T>(record: T | undefined): T {
   if (!record) throw new Refused('The person has just been removed.');
   return record;
@@ -237,21 +262,30 @@ const document = (record: PersonRecord): object => ({
   ...pick(record, 'organization_id', 'email', 'role', 'state', 'password', 'identity', 'disabled_at', 'created_at'),
 });
 
-const signsIn = ({ password, identity }: PersonRecord): string =>
-  [...(password ? ['password'] : []), ...(identity || !password ? ['identity provider'] : [])].join(', ');
+/** True if an identity provider is configured. */
+const provided = ({ identity }: CommandContext['config']): boolean => identity !== undefined;
 
-const personText = (record: PersonRecord, more: readonly (readonly [string, string])[] = []): string =>
+function signsIn({ password, identity }: PersonRecord, provider: boolean): string {
+  if (password) return ['password', ...(identity ? ['identity provider'] : [])].join(', ');
+  return identity || provider ? 'identity provider' : 'one-time link';
+}
+
+const personText = (
+  record: PersonRecord,
+  provider: boolean,
+  more: readonly (readonly [string, string])[] = [],
+): string =>
   facts([
     ['person', `${record.id}, ${record.state}`],
     ['e-mail', plain(record.email)],
     ['organization', record.organization_id],
     ['role', record.role === 'operator' ? 'operator (may not consent)' : record.role],
-    ['signs in by', signsIn(record)],
+    ['signs in by', signsIn(record, provider)],
     ...(record.disabled_at ? [['disabled', time(record.disabled_at)] as const] : []),
     ...more,
   ]);
 
-const personTable = (records: readonly PersonRecord[]): string =>
+const personTable = (records: readonly PersonRecord[], provider: boolean): string =>
   table(
     ['PERSON', 'E-MAIL', 'ORGANIZATION', 'ROLE', 'STATE', 'SIGNS IN BY'],
     records.map((record) => [
@@ -260,7 +294,7 @@ const personTable = (records: readonly PersonRecord[]): string =>
       record.organization_id,
       record.role,
       record.state,
-      signsIn(record),
+      signsIn(record, provider),
     ]),
     'There is no person.',
   );

@@ -87,7 +87,9 @@ export async function buildProgram(register: RunAction, wired: Wired, first?: st
   return program;
 }
 
-export async function run(argv: readonly string[], wired: Wired): Promise<number> {
+export async function run(typed: readonly string[], wired: Wired): Promise<number> {
+  // The help command of commander takes one word, and so knows groups only.
+  const argv = typed[0] === 'help' ? [...typed.slice(1), '--help'] : typed;
   const register: RunAction = (command, action) => {
     command.option('--json', 'print one JSON document').action(async (...args: unknown[]) => {
       const options: { json?: boolean } = command.opts();
@@ -111,6 +113,17 @@ export async function run(argv: readonly string[], wired: Wired): Promise<number
   }
 }
 
+/** What a server refuses that is in order otherwise, by SQLSTATE: the operator can do something about it. */
+const REFUSALS: Readonly<Record<string, string>> = {
+  '2200H':
+    'This cell has no organization number left, because its range of a million numbers is full. Add the organization to another cell.',
+  '25006':
+    'The store takes no changes, because its PostgreSQL is read-only. Look at default_transaction_read_only of the server, the database and the role, and at failovers.',
+  '53100': 'The store takes no changes, because the disk of its PostgreSQL is full. Make room, and try again.',
+  GW503: 'Nothing was changed, because the audit record of the change cannot be written. Try again.',
+  GWMOV: 'Nothing was changed, because the organization moves to another cell right now. Try again in 5 seconds.',
+};
+
 /** Describes an unexpected error by its name and stack. The message is left out, because it can contain data. */
 export function unexpected(error: unknown): string {
   if (error instanceof StoreUnreachable)
@@ -118,14 +131,10 @@ export function unexpected(error: unknown): string {
   const name = error instanceof Error ? error.name : 'error';
   const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => line.startsWith('    at ')) : [];
   const code = sqlState(error);
+  const refusal = REFUSALS[code];
+  if (refusal !== undefined) return refusal;
   // The two texts of the schema that are written for the operator (04_cells.sql).
   if (code === 'GW421' && error instanceof Error) return error.message;
-  if (code === '2200H')
-    return 'This cell has no organization number left, because its range of a million numbers is full. Add the organization to another cell.';
-  if (code === 'GW503')
-    return 'Nothing was changed, because the audit record of the change cannot be written. Try again.';
-  if (code === 'GWMOV')
-    return 'Nothing was changed, because the organization moves to another cell right now. Try again in 5 seconds.';
   return [`The command failed unexpectedly: ${name}${code && ` ${code}`}`, ...(frames ?? [])].join('\n');
 }
 
@@ -136,7 +145,8 @@ async function withContext(out: Output, action: (context: CommandContext) => Pro
   const context: CommandContext = {
     out,
     config,
-    store: ({ migrates } = {}) => {
+    store: async ({ migrates = false } = {}) => {
+      if (!migrates) (await import('./existing-store.ts')).existingStore(config);
       opened ??= import('../store/open/open.ts').then(({ openStore }) =>
         openStore({
           // Commands run long statements and change connection settings, so they do not use the pooler.

@@ -8,6 +8,7 @@ import { pauseSource, readSources } from '../store/administration/sources.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
+import { existingStore } from './existing-store.ts';
 import { displayName, whole } from './options.ts';
 import { Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
@@ -80,6 +81,7 @@ function addCommand(group: Command, register: RunAction): void {
     const read = withInput(command, options);
     const given = { ...read, url: safeUrl(command, read) };
     const { out, store } = context;
+    existingStore(context.config);
     // The keys are opened before the store, so that a missing key is reported before anything is written.
     await openGivenKeys(context.config);
     const { db } = await store();

@@ -1,8 +1,9 @@
 import { type Command, Option } from 'commander';
-import { deliveryDocument, replayWebhook, testWebhook } from '../events/webhooks/administration.ts';
+import { deliveryDocument, replayWebhook, type Tested, testWebhook } from '../events/webhooks/administration.ts';
 import { DELIVERY_STATUSES, type DeliveryStatus, readDeliveries } from '../store/administration/endpoints.ts';
 import type { RunAction } from './context.ts';
 import { moment } from './options.ts';
+import { Refused } from './output.ts';
 import { webhookDoor } from './webhook-door.ts';
 import { deliveryTable, endpoint, ownEndpoint, testDocument } from './webhook-view.ts';
 
@@ -23,11 +24,20 @@ function testCommand(group: Command, register: RunAction): void {
     const { accepted, ...tested } = await testWebhook(webhookDoor(db, config), record);
     out.result(
       testDocument(record, { accepted, ...tested }),
-      accepted ? 'The receiver accepted the test.' : 'The receiver did not accept the test.',
+      accepted ? 'The receiver accepted the test.' : `The receiver did not accept the test${causeOf(tested)}.`,
     );
     if (!accepted) process.exitCode = 1;
   });
 }
+
+/** As the log of deliveries says it (webhook-view.ts). */
+function causeOf({ status, error }: Pick<Tested, 'status' | 'error'>): string {
+  const told = [...(status === null ? [] : [`status ${status}`]), ...(error === null ? [] : [error])];
+  return told.length === 0 ? '' : `: ${told.join(', ')}`;
+}
+
+/** Milliseconds by which the clock of this machine may be behind that of the store. */
+const CLOCKS = 60_000;
 
 function replayCommand(group: Command, register: RunAction): void {
   const command = group
@@ -41,6 +51,9 @@ function replayCommand(group: Command, register: RunAction): void {
     if (event === undefined && since === undefined) {
       command.error("error: one of '--event <EVT>' and '--since <TIME>' is required");
     }
+    if (since && until && since >= until) throw new Refused('The time of --until must be after that of --since.');
+    if (since && since.getTime() > Date.now() + CLOCKS)
+      throw new Refused('The time of --since is in the future. Nothing has been recorded after it.');
     const { db } = await store();
     const record = await ownEndpoint(db, command.args[0] ?? '');
     const which = event === undefined ? { since: since ?? new Date(0), until: until ?? null } : { event };

@@ -10,7 +10,7 @@ import {
   type WithSecret,
 } from '../events/webhooks/administration.ts';
 import type { CredentialRecord } from '../store/administration/credentials.ts';
-import { deleteEndpoint, readEndpoints } from '../store/administration/endpoints.ts';
+import { deleteEndpoint, type EndpointRecord, readEndpoints } from '../store/administration/endpoints.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
@@ -121,15 +121,21 @@ function updateCommand(group: Command, register: RunAction): void {
   )
     .addOption(new Option('--enable', 'enable the webhook: deliver receipts recorded from now on').conflicts('disable'))
     .option('--disable', 'disable the webhook: deliver nothing and drop queued deliveries');
+  irreversible(command);
   register(command, async (context) => {
     const given = command.opts<EndpointOptions & { enable?: true; disable?: true }>();
-    if (Object.keys(given).every((name) => name === 'json'))
+    if (Object.keys(given).every((name) => ['json', 'yes'].includes(name)))
       command.error('error: nothing to change: give at least one option');
     const { db } = await context.store();
     const record = await ownEndpoint(db, command.args[0] ?? '');
     const owner = given.credential === undefined ? undefined : await usable(db, given.credential);
     const site =
       given.website === undefined ? undefined : await website(db, given.website, owner?.tenant ?? record.tenant);
+    const drops = [
+      ...(given.disable && record.enabled ? [`Disable ${receiverOf(record)}?`] : []),
+      ...(site && site.id !== record.website_id ? [`Move ${receiverOf(record)} to ${site.id}?`] : []),
+    ];
+    if (drops.length > 0) await confirm(command, `${drops.join(' ')} Its queued deliveries are lost.`);
     const { record: updated, notes } = await updateWebhook(webhookDoor(db, context.config), record, {
       credential: owner,
       site,
@@ -144,8 +150,7 @@ function updateCommand(group: Command, register: RunAction): void {
 }
 
 function rotateCommand(group: Command, register: RunAction): void {
-  const command = group
-    .command('rotate <WHK>')
+  const command = irreversible(group.command('rotate <WHK>'))
     .description(
       'replace the signing secret; the new secret is shown only once, and both secrets sign during the overlap',
     )
@@ -158,10 +163,15 @@ function rotateCommand(group: Command, register: RunAction): void {
     const { overlap } = command.opts<{ overlap: number }>();
     const { db } = await store();
     const record = await ownEndpoint(db, command.args[0] ?? '');
+    if (overlap === 0)
+      await confirm(command, `Rotate the secret of ${receiverOf(record)}? The old one ends at once and for ever.`);
     const rotated = await rotateWebhook(webhookDoor(db, config), record, overlap);
     out.result({ ...endpointDocument(rotated.record), secret: rotated.secret }, secretText(rotated));
   });
 }
+
+/** As a question names a webhook. */
+const receiverOf = ({ id, url }: EndpointRecord): string => `${id} for ${plain(shownReceiver(url))}`;
 
 function deleteCommand(group: Command, register: RunAction): void {
   const command = irreversible(
@@ -169,9 +179,10 @@ function deleteCommand(group: Command, register: RunAction): void {
   );
   register(command, async ({ out, store }) => {
     const { db } = await store();
-    const { id, url, subscription_id: subscription } = await endpoint(db, command.args[0] ?? '');
+    const record = await endpoint(db, command.args[0] ?? '');
+    const { id, subscription_id: subscription } = record;
     const whole = subscription === null ? '' : ` Subscription ${subscription} of an MCP client ends.`;
-    await confirm(command, `Delete ${id} for ${plain(shownReceiver(url))}? Its queue and its log are lost.${whole}`);
+    await confirm(command, `Delete ${receiverOf(record)}? Its queue and its log are lost.${whole}`);
     if (!(await deleteEndpoint(db, id))) throw unknown(id);
     out.result({ endpoint_id: id, deleted: true }, `Webhook ${id} is deleted.`);
   });

@@ -40,6 +40,16 @@ describe('app', () => {
     const { apps } = await document('app', 'list', '--organization', 'larkspur');
     expect(apps).toContainEqual(expect.objectContaining({ app_id: made['app_id'], quota_per_minute: 60 }));
     expect((await gateway('app', 'list')).stdout).toContain('Zoë’s agent');
+    const again = await gateway('app', 'create', ...given);
+    expect(again).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^There is more than one app "Zoë’s agent" now: ${made['app_id']}, app_\\w+\\. Commands take them only by id\\.\n$`,
+        ),
+      ),
+    });
+    expect(await gateway('app', 'update', 'Zoë’s agent', '--burst', '6')).toEqual(refused('matches more than one app'));
   });
 
   test('update switches operations off and on, and the quota with them', async () => {

@@ -45,7 +45,7 @@ it('an erasure that nobody reads is still done and recorded', async () => {
 
 it('a command that nobody reads closes the embedded PostgreSQL', async () => {
   const data = join(base, 'data');
-  const ran = await unread(['website', 'list'], { GATEWAY_DATA_DIR: data });
+  const ran = await unread(['migrate', '--json'], { GATEWAY_DATA_DIR: data });
   expect(ran).toEqual({ code: 1, stderr: expect.not.stringContaining('unexpectedly') });
   expect([existsSync(join(data, 'postgres/PG_VERSION')), existsSync(join(data, 'postgres/postmaster.pid'))]).toEqual([
     true,

@@ -56,7 +56,7 @@ test('a database with the locale C gets a finding, and a warning at the start', 
 test('a store in order has none', async () => {
   expect(await gateway('doctor')).toMatchObject({
     code: 0,
-    stdout: `25 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
+    stdout: `26 checks of ${database.host}:${database.port}/${database.name} (DATABASE_URL), no findings.\n`,
   });
 });
 
@@ -404,6 +404,38 @@ itInFull(
     expect(parse((await gateway('doctor', '--json')).stdout)).toMatchObject({ findings: [] });
   },
 );
+
+test('a read-only server answers what only reads, and says why it takes no change', async () => {
+  const { sql, name } = database;
+  const create = ['app', 'create', '--organization', 'larkspur', '--name', 'Never made'];
+  const because = (why: string) => ({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringMatching(`^gateway: [^\n]*${why}[^\n]*\n$`),
+  });
+  await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+  try {
+    for (const argv of [
+      ['website', 'list'],
+      ['erase', 'list', '--json'],
+      ['audit', 'list'],
+      ['credential', 'list'],
+    ])
+      expect(await gateway(...argv)).toMatchObject({ code: 0, stderr: '' });
+    expect(await gateway(...create)).toEqual(because('PostgreSQL is read-only'));
+    expect(await gateway('migrate')).toEqual(because('PostgreSQL is read-only'));
+    const { code, stdout } = await gateway('doctor');
+    expect([code, stdout]).toEqual([1, expect.stringMatching(/^read_only +error +1 +the server takes no changes/m)]);
+  } finally {
+    await sql.unsafe(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+  }
+  await sql.unsafe(`CREATE FUNCTION public.full() RETURNS trigger LANGUAGE plpgsql
+    AS $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
+  await sql`CREATE TRIGGER planted BEFORE INSERT ON gateway.app EXECUTE FUNCTION public.full()`;
+  expect(await gateway(...create)).toEqual(because('disk of its PostgreSQL is full'));
+  await sql`DROP FUNCTION public.full() CASCADE`;
+  expect(await sql`SELECT FROM gateway.app WHERE name = 'Never made'`).toHaveLength(0);
+});
 
 test('a missing index: gateway migrate builds it', async () => {
   await database.sql`DROP INDEX platform.note_words`;

@@ -131,10 +131,19 @@ describe('person add', () => {
     const { code, stdout, stderr } = await fed(`${PASSWORD}\n`, ...ADD, '--json');
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'No password was set: the person signs in at the identity provider.\n',
+      stderr: expect.stringMatching(
+        /^No password was set: the person signs in by a one-time link\. Make one: gateway person sign-in-link prs_\w+\n$/,
+      ),
     });
     expect(parse(stdout)).toMatchObject({ password: false });
     expect(await stored()).toBeNull();
+    expect((await gateway('person', 'list')).stdout).toMatch(/ada@example\.org.*one-time link/);
+    expect((await gateway('person', 'list')).stdout).not.toContain('identity provider');
+    vi.stubEnv('GATEWAY_OIDC_ISSUER', 'https://identity.example');
+    vi.stubEnv('GATEWAY_OIDC_CLIENT_ID', 'gateway');
+    vi.stubEnv('GATEWAY_OIDC_CLIENT_SECRET', 'secret-of-the-gateway');
+    expect((await gateway('person', 'list')).stdout).toMatch(/ada@example\.org.*identity provider/);
+    vi.unstubAllEnvs();
   });
 
   test('on a terminal it is asked for twice, unseen', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { cliDatabase, demoApp, document, dump, gateway, issue, refused, text } from '../support/cli.ts';
+import { command } from '../support/command.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { openReceiver, type Receiver, run, tell, until, verified } from '../support/events/webhooks.ts';
 import { KEYS } from '../support/keys.ts';
@@ -150,6 +151,25 @@ test('update takes create’s options, disables and enables', async () => {
   expect(await gateway('webhook', 'update', 'whk_0', '--enable')).toMatchObject({ code: 1 });
 });
 
+test('on a terminal it asks before a queue or a secret is lost', async () => {
+  const id = text(await create(), 'endpoint_id');
+  const about = `${id} for ${receiver.url}`;
+  for (const [argv, question] of [
+    [['update', id, '--disable'], `Disable ${about}? Its queued deliveries are lost.`],
+    [['update', id, '--website', 'larkspur-eu'], `Move ${about} to web_1_2? Its queued deliveries are lost.`],
+    [['rotate', id, '--overlap', '0s'], `Rotate the secret of ${about}? The old one ends at once and for ever.`],
+    [['delete', id], `Delete ${about}? Its queue and its log are lost.`],
+  ] as const) {
+    const asked = await command(database, ['webhook', ...argv], '\n');
+    expect([asked.code, asked.stdout]).toEqual([1, expect.stringContaining(`${question} [y/N] `)]);
+  }
+  expect((await document('webhook', 'list'))['endpoints']).toMatchObject([
+    { enabled: true, website_id: 'web_1_1', old_secret_until: null },
+  ]);
+  const silent = await command(database, ['webhook', 'update', id, '--website', 'web_1_1', '--description', 'Own'], '');
+  expect([silent.code, silent.stdout]).toEqual([0, expect.not.stringContaining('[y/N]')]);
+});
+
 test('test sends a heartbeat, once, and says what came of it', async () => {
   const made = await create('--event-type', 'conversation.*');
   const id = text(made, 'endpoint_id');
@@ -171,16 +191,26 @@ test('test sends a heartbeat, once, and says what came of it', async () => {
   const failed = await gateway('webhook', 'test', id, '--json');
   expect(failed.code).toBe(1);
   expect(JSON.parse(failed.stdout)).toMatchObject({ status: 'failed', response_status: 500 });
+  expect(await gateway('webhook', 'test', id)).toEqual({
+    code: 1,
+    stdout: 'The receiver did not accept the test: status 500.\n',
+    stderr: '',
+  });
+  receiver.reply((_, response) => void response.destroy());
+  expect(await gateway('webhook', 'test', id)).toMatchObject({
+    code: 1,
+    stdout: 'The receiver did not accept the test: connection_failed.\n',
+  });
   receiver.reply((_, response) => void response.writeHead(200).end());
   // A refused test begins no time of failures.
   const [{ enabled, failing_since } = {}] = await database.sql`SELECT * FROM gateway.webhook_endpoint WHERE id = ${id}`;
   expect([enabled, failing_since]).toEqual([true, null]);
   const { deliveries } = await document('webhook', 'deliveries', id);
   expect(deliveries).toMatchObject([
-    { status: 'failed', test: true, attempts: 1 },
+    ...Array.from({ length: 3 }, () => ({ status: 'failed', test: true, attempts: 1 })),
     { status: 'delivered', test: true, attempts: 1 },
   ]);
-  expect((await document('webhook', 'deliveries', id, '--status', 'failed'))['deliveries']).toHaveLength(1);
+  expect((await document('webhook', 'deliveries', id, '--status', 'failed'))['deliveries']).toHaveLength(3);
   expect((await gateway('webhook', 'deliveries', id, '--status', 'pending')).stdout).toBe(
     'There is no delivery with the status pending.\n',
   );
@@ -226,6 +256,12 @@ test('replay by id, and by time', async () => {
   expect(await gateway('webhook', 'replay', id)).toMatchObject({ code: 2 });
   expect(await gateway('webhook', 'replay', id, '--event', event, '--since', began)).toMatchObject({ code: 2 });
   expect(await gateway('webhook', 'replay', id, '--event', `evt_${'0'.repeat(64)}`)).toMatchObject({ code: 1 });
+  const later = new Date(Date.now() + 3_600_000).toISOString();
+  expect(await gateway('webhook', 'replay', id, '--since', later)).toEqual(refused('--since is in the future'));
+  for (const until of [began, '2026-11-01T00:00:00Z'])
+    expect(await gateway('webhook', 'replay', id, '--since', began, '--until', until)).toEqual(
+      refused('The time of --until must be after that of --since.'),
+    );
   await document('webhook', 'update', id, '--disable');
   expect(await gateway('webhook', 'replay', id, '--since', began)).toMatchObject(refused('disabled'));
 });

@@ -17,6 +17,11 @@ const countOf =
   async (db: Database): Promise<number> =>
     (await db.query<{ count: number }>(statement))[0]?.count ?? 0;
 
+/** 1 if the server would refuse a change: somebody has made it, the database or the role read-only. */
+export const readOnly = countOf(
+  sql`SELECT count(*)::integer AS count WHERE current_setting('transaction_read_only')::boolean`,
+);
+
 const countBySite =
   (statement: (site: WebsiteKey) => Fragment) =>
   async (db: Database, site: WebsiteKey): Promise<number> =>

@@ -101,13 +101,20 @@ async function repeated(script: () => Promise<void>, codes: readonly string[]): 
   }
 }
 
-/** Returns the schema version, without migrating. Throws StoreUnavailable if the schema is not the current one. */
-export async function requireMigrated(db: Database): Promise<number> {
+/**
+ * Returns the schema version, without migrating. Throws StoreUnavailable if the schema is not the current one. `setting`:
+ * the one that leads to the database.
+ */
+export async function requireMigrated(db: Database, setting: string): Promise<number> {
   const [begun] = await db.read<{ begun: boolean }>(
     sql`SELECT to_regclass('public.gateway_migration') IS NOT NULL AS begun`,
   );
   const all = await migrations();
   const current = begun?.begun === true ? await storeVersion(db, all) : 0;
+  if (current === 0)
+    throw new StoreUnavailable(
+      `There is no store in the database of ${setting}. Name the database of the store, or make a store there with \`gateway migrate\`.`,
+    );
   if (current < newest(all)) {
     throw new StoreUnavailable(
       `The store has schema version ${current}, but this gateway needs ${newest(all)}, and this command does not change the schema. Run \`gateway migrate\` first, or use the gateway version that made the store.`,

@@ -161,7 +161,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     const [migrated, address] =
       directUrl === undefined ? ([setting, databaseUrl] as const) : (['DATABASE_DIRECT_URL', directUrl] as const);
     const { version, applied } = await reaching(migrated, address, async () =>
-      options.migrates === false ? { version: await requireMigrated(server), applied: [] } : migrate(server, cell),
+      options.migrates === false
+        ? { version: await requireMigrated(server, migrated), applied: [] }
+        : migrate(server, cell),
     );
     await requireCell(server, cell);
     if (applied.length > 0) log(`schema at version ${version}`);

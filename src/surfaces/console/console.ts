@@ -61,12 +61,22 @@ export function consoleSurface(
 ): RequestHandler {
   const page = pageRoutes({ baseUrl, db, identity: provider?.name });
   const enter: Enter = { desk: openDesks({ db, slow }, tools), registry, books };
-  const guarded = (method: Route['method'], operation: string, show: (visit: Visit) => Promise<void>): Route =>
-    page(method, operation, async (visit) => {
-      const elsewhere = method === 'GET' ? ownAddress(visit) : undefined;
-      if (elsewhere !== undefined) return visit.redirect(elsewhere);
-      await show(visit).catch((error: unknown) => showRefusal(visit, error));
-    });
+  const guarded = (
+    method: Route['method'],
+    operation: string,
+    show: (visit: Visit) => Promise<void>,
+    back = '/console',
+  ): Route =>
+    page(
+      method,
+      operation,
+      async (visit) => {
+        const elsewhere = method === 'GET' ? ownAddress(visit) : undefined;
+        if (elsewhere !== undefined) return visit.redirect(elsewhere);
+        await show(visit).catch((error: unknown) => showRefusal(visit, error));
+      },
+      method === 'POST' ? (visit) => showProblem(visit, 405, { ...REOPENED, back }, undefined, ONLY_POST) : undefined,
+    );
   const fixed = new Map<string, Route>([[STYLE, styleRoute('console/console.css')], ...doors(guarded, provider)]);
   const routeOf = (path: string): Route | undefined => {
     const own = fixed.get(path);
@@ -77,14 +87,24 @@ export function consoleSurface(
     }
     for (const one of ACTS) {
       const found = one.path.exec(path);
-      if (found) return guarded('POST', one.operation, (visit) => change(visit, enter, { one, path, found }));
+      if (!found) continue;
+      const back = one.from(found.slice(1));
+      return guarded('POST', one.operation, (visit) => change(visit, enter, { one, path, found }), back);
     }
+    if (path === '/console/') return guarded('GET', 'console_overview', async (visit) => visit.redirect('/console'));
     if (path !== '/console' && !path.startsWith('/console/')) return undefined;
     const one: ConsolePage = { path: /^/, operation: 'console_missing', show: async () => undefined };
     return guarded('GET', one.operation, (visit) => show(visit, enter, { one, path, found: [] }));
   };
   return routesHandler('console', routeOf, { baseUrl }, source);
 }
+
+/** After a page that answered a form, the address in the browser is that of the form. */
+const REOPENED = {
+  title: 'This address takes a form',
+  sentence: 'The browser has opened the address of a form without the form.',
+};
+const ONLY_POST = { Allow: 'POST' };
 
 /**
  * The same page at the base URL, if the browser came by another loopback name of the same port. Its forms would be

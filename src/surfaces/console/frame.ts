@@ -29,7 +29,7 @@ export function framed(
   { title, body }: ShownPage,
   { path, person, notice }: { path: string; person: AdministratorRecord; notice?: string | undefined },
 ): string {
-  const said = noticeOf(notice);
+  const said = noticeOf(notice, path);
   const approver = person.role === 'operator';
   return shell({
     title: `${plain(title, 120)} · Console`,

@@ -39,5 +39,20 @@ const NOTICES: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-export const noticeOf = (code: string | undefined): string | undefined =>
-  code === undefined ? undefined : NOTICES.get(code);
+/** The pages to which changes lead, by the first word of the notice. Elsewhere, a link would claim what nobody has done. */
+const PLACES: ReadonlyMap<string, RegExp> = new Map(
+  Object.entries({
+    credential: /^\/console\/apps\/app_[^/]+$/,
+    switched: /^\/console\/apps\/app_[^/]+\/operations$/,
+    consent: /^\/console\/consents\/cns_/,
+    write: /^\/console\/approvals\/op_/,
+    webhook: /^\/console\/webhooks(\/whk_|$)/,
+    source: /^\/console\/sources(\/src_|$)/,
+    person: /^\/console\/people\/prs_/,
+    role: /^\/console\/people\/prs_/,
+  }),
+);
+
+/** The sentence of a notice on the page at `path`. Undefined if no change leads there with it. */
+export const noticeOf = (code: string | undefined, path: string): string | undefined =>
+  code !== undefined && PLACES.get(code.split('_')[0] ?? '')?.test(path) ? NOTICES.get(code) : undefined;

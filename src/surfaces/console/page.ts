@@ -32,6 +32,8 @@ export interface ShownPage {
 export interface Exported {
   readonly name: string;
   readonly format: Format;
+  /** Of a CSV file, in their order. */
+  readonly columns: readonly string[];
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 }
 

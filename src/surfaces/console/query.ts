@@ -15,8 +15,8 @@ const TEXT = 200;
 export type Format = 'csv' | 'ndjson';
 
 /**
- * The filters, the page number and the format in the address of a list. A filter that the page does not know counts as
- * absent, because people edit addresses.
+ * The filters, the page number and the format in the address of a list. A parameter that the page does not know counts as
+ * absent, because people edit addresses. An unknown value of a known one is refused: otherwise the list would show too much.
  */
 export class ListQuery {
   readonly #parameters: ReadonlyMap<string, readonly string[]>;
@@ -34,7 +34,10 @@ export class ListQuery {
   }
 
   one<T extends string>(name: string, of: readonly T[]): T | undefined {
-    return of.find((one) => one === this.text(name));
+    const value = this.text(name);
+    const known = of.find((one) => one === value);
+    if (value !== undefined && known === undefined) throw new OAuthError('invalid_request');
+    return known;
   }
 
   get page(): number {

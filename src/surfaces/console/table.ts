@@ -157,11 +157,12 @@ function foot({ path, query, total, noun, filters }: ListView): Html {
 export function exported(
   { query }: Asked,
   name: string,
+  columns: Exported['columns'],
   rows: readonly Exported['rows'][number][],
 ): Exported | ShownPage | undefined {
   const { format } = query;
   if (format === undefined) return undefined;
-  if (rows.length <= FILE_ROWS) return { name, format, rows };
+  if (rows.length <= FILE_ROWS) return { name, format, columns, rows };
   const body = html`<h1>Too many rows</h1>
 <p class="lead">A file has at most ${FILE_ROWS} rows. Filter the list, then export it again.</p>`;
   return { status: 400, title: 'Too many rows', body };

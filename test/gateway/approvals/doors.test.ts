@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { upkeep } from '../../../src/gateway/upkeep.ts';
 import { auditOf, brief } from '../../support/audit.ts';
-import { gateway as cli, cliDatabase, demoApp, document, refused, text } from '../../support/cli.ts';
+import { gateway as cli, cliDatabase, demoApp, document, parse, refused, text } from '../../support/cli.ts';
 import type { Issued } from '../../support/credentials.ts';
+import { eventually } from '../../support/eventually.ts';
 import { openTestGateway, type TestGateway } from '../../support/gateway.ts';
 import { asked, asker, effectsOf, freshKey, send, statusOf } from '../../support/ledger/approvals.ts';
 import {
@@ -195,6 +196,35 @@ describe('a write that waits', () => {
   });
 });
 
+it('a decision with keys leaves a record that audit verify accepts', async () => {
+  process.env['GATEWAY_KEYS'] = `test:${Buffer.alloc(32, 7).toString('base64')}`;
+  try {
+    const made: unknown[] = [];
+    for (const name of ['approve', 'reject']) {
+      const id = await asked(gateway, by, note(`Under the mark: ${name}`));
+      await document('approvals', name, id);
+      const [record] = await auditOf(gateway.database, { operation_id: id, surface: 'cli' });
+      expect(record).toMatchObject({
+        operation: `approvals ${name}`,
+        request_id: expect.any(String),
+        website_id: SITE,
+      });
+      made.push(record?.['id']);
+    }
+    await eventually(async () => {
+      const sealed = await Promise.all(made.map((id) => auditOf(gateway.database, { id })));
+      expect(sealed.flat().map((one) => 'seq' in one)).toEqual([true, true]);
+    }, 20_000);
+    const { records, findings } = parse((await cli('audit', 'verify', '--json')).stdout);
+    expect(records).toBeGreaterThan(2);
+    // Other tests of this file decide without keys.
+    expect(JSON.stringify(findings)).toContain('without_key');
+    for (const id of made) expect(JSON.stringify(findings)).not.toContain(id);
+  } finally {
+    delete process.env['GATEWAY_KEYS'];
+  }
+});
+
 describe('the approver', () => {
   it('sees the whole write, and no character of it acts on the terminal', async () => {
     const evil = `first\u001b[2J\n  operation id  op_forged\n\u202etxet\u200f \u3164\u2800\ue000❤\ufe0f ${'😀'.repeat(1_900)}`;
@@ -260,7 +290,8 @@ describe('credential issue and update', () => {
 
   it('refuse what is no write, and a contradiction', async () => {
     const unknown = await cli('credential', 'update', by.credential, '--approve', 'contact_get');
-    expect(unknown).toEqual(refused('There is no such write contact_get.'));
+    expect(unknown).toMatchObject({ code: 2, stdout: '' });
+    expect(unknown.stderr).toMatch(/^error: option --approve takes .*There is no such write contact_get\.$/m);
     const both = ['--approve', 'config_plan', '--without-approval', 'config_plan'];
     expect(await cli('credential', 'update', by.credential, ...both)).toEqual(refused('contradicts', 2));
   });

@@ -167,9 +167,9 @@ describe('the policy', () => {
   it('names only operations by policy', async () => {
     const { installation } = await demoApp();
     const issue = (...options: string[]) => cli(...issueArguments(installation), ...options);
-    expect(await issue('--write', 'search')).toEqual(refused('There is no such write search.'));
-    expect(await issue('--write', 'visitor_note_add')).toEqual(refused('There is no such write visitor_note_add.'));
-    expect(await issue('--without-approval', 'search')).toEqual(refused('There is no such write search.'));
+    expect(await issue('--write', 'search')).toEqual(refused('There is no such write search.', 2));
+    expect(await issue('--write', 'visitor_note_add')).toEqual(refused('There is no such write visitor_note_add.', 2));
+    expect(await issue('--without-approval', 'search')).toEqual(refused('There is no such write search.', 2));
   });
 
   it('frees only public replies from the approval, and only while it names them', async () => {

@@ -181,6 +181,13 @@ describe.each(everyOnce(NAMES, 3))('%s', (name) => {
     for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
       const answer = await gateway.ask(attempt.action, { unchecked: true, method, headers: { cookie: owner.cookie } });
       expect(answer.status, method).toBe(405);
+      if (method !== 'GET') continue;
+      // As after a page that answered the form: the browser still shows its address.
+      const groups = ACTS.map(({ path, from }) => ({ from, found: path.exec(attempt.action) })).find(
+        (one) => one.found,
+      );
+      expect([answer.headers['content-type'], answer.headers['allow']]).toEqual(['text/html; charset=utf-8', 'POST']);
+      expect(answer.text).toContain(`<a href="${groups?.from(groups.found?.slice(1) ?? [])}">Back to the page</a>`);
     }
     expect(await state()).toBe(before);
   });

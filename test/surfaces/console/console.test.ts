@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COLUMNS } from '../../../src/surfaces/console/columns.ts';
 import type { Answer } from '../../support/answer.ts';
 import {
   addRival,
@@ -245,6 +246,11 @@ describe('consents', () => {
       expect(
         (await look(gateway, `/console/consents/${consent}?done=${encodeURIComponent(done)}`, owner.cookie)).text,
       ).not.toContain('role="status"');
+    const status = async (path: string) =>
+      (await look(gateway, `${path}?done=consent_revoked`, owner.cookie)).text.includes('role="status"');
+    expect(await status(`/console/consents/${consent}`)).toBe(true);
+    for (const other of ['/console', '/console/consents', '/console/people', `/console/apps/${client.app}`])
+      expect(await status(other), other).toBe(false);
   });
 });
 
@@ -318,6 +324,20 @@ it('an address that cannot be read is not called a form', async () => {
   }
 });
 
+it('an address that a browser sends again has a page, and a trailing slash leads to the console', async () => {
+  for (const door of ['sign-in?to=/console/people', 'sign-out', 'enter/use']) {
+    const answer = await gateway.ask(`/console/${door}`, { unchecked: true, headers: { cookie: owner.cookie } });
+    expect([answer.status, answer.headers['content-type'], answer.headers['allow']], door).toEqual([
+      405,
+      'text/html; charset=utf-8',
+      'POST',
+    ]);
+    expect(answer.text).toContain('<a href="/console">Back to the page</a>');
+  }
+  const { status, headers } = await look(gateway, '/console/', owner.cookie);
+  expect([status, headers['location']]).toEqual([303, '/console']);
+});
+
 describe('lists', () => {
   beforeAll(async () => {
     // A person of its own, because a person can ask for so many pages a minute.
@@ -350,9 +370,9 @@ describe('lists', () => {
     expect(names(text, /many\d+@/g)).toHaveLength(5);
     expect(text).toContain('/console/people?q=many&amp;role=operator&amp;page=1');
     expect(text).toContain('<option value="operator" selected>');
-    for (const strange of ['role=root', 'page=0', 'page=-1', 'page=x', `q=${'x'.repeat(300)}`, 'page=1&page=2'])
+    for (const strange of ['page=0', 'page=-1', 'page=x', `q=${'x'.repeat(300)}`, 'page=1&page=2'])
       expect((await look(gateway, `/console/people?${strange}`, owner.cookie)).status, strange).toBe(200);
-    for (const bad of ['%zz', 'q=%00'])
+    for (const bad of ['%zz', 'q=%00', 'role=root', 'state=xx', 'role=xx&format=csv', 'format=xlsx'])
       expect((await look(gateway, `/console/people?${bad}`, owner.cookie)).status, bad).toBe(400);
     expect(await page('/console/people?q=nobody-like-this')).toContain('No person matches Show all people');
     expect(await page('/console/people?page=900')).toContain('There is no such page');
@@ -365,7 +385,8 @@ describe('lists', () => {
       'text/csv; charset=utf-8',
       'attachment; filename="people.csv"',
     ]);
-    const lines = csv.text.trimEnd().split('\r\n');
+    expect(csv.text.startsWith('\ufeff')).toBe(true);
+    const lines = csv.text.slice(1).trimEnd().split('\r\n');
     expect([lines.length, lines[0]]).toEqual([
       61,
       'person_id,email,role,state,password,identity,disabled_at,created_at,approver',
@@ -391,6 +412,34 @@ describe('lists', () => {
       expect((await look(gateway, `${path}?format=ndjson`, owner.cookie)).text).toContain(
         '=HYPERLINK(\\"http://evil.example\\")',
       );
+    }
+  });
+
+  it.each(['people', 'apps', 'consents', 'approvals', 'audit', 'webhooks', 'sources', 'usage'] as const)(
+    '%s have the same columns with rows and without',
+    async (name) => {
+      const path = `/console/${name}`;
+      const header = `\ufeff${COLUMNS[name].join(',')}\r\n`;
+      const none = { usage: 'app=app_none', audit: 'operation=none' }[String(name)] ?? 'q=nobody-like-this';
+      const empty = await look(gateway, `${path}?${none}&format=csv`, owner.cookie);
+      expect([empty.status, empty.text]).toEqual([200, header]);
+      expect((await look(gateway, `${path}?format=csv`, owner.cookie)).text.startsWith(header)).toBe(true);
+      const { text } = await look(gateway, `${path}?format=ndjson`, owner.cookie);
+      // An audit record as JSON leaves out what it does not have, and its client is an object.
+      if (name === 'audit' || text === '') return;
+      expect(Object.keys(JSON.parse(text.split('\n')[0] ?? ''))).toEqual(COLUMNS[name]);
+    },
+  );
+
+  it('of one app have the columns of their files', async () => {
+    for (const [path, columns] of [
+      [`/console/apps/${client.app}`, COLUMNS.credentials],
+      [`/console/apps/${client.app}/operations`, COLUMNS.operations],
+    ] as const) {
+      const csv = await look(gateway, `${path}?format=csv`, owner.cookie);
+      expect(csv.text.startsWith(`\ufeff${columns.join(',')}\r\n`), path).toBe(true);
+      const { text } = await look(gateway, `${path}?format=ndjson`, owner.cookie);
+      expect(Object.keys(JSON.parse(text.split('\n')[0] ?? '')), path).toEqual(columns);
     }
   });
 

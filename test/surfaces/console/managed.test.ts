@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { searchAudit } from '../../../src/store/administration/audit-records.ts';
 import { readSources } from '../../../src/store/administration/sources.ts';
 import type { AuditPlace } from '../../../src/store/calls/audit-records.ts';
+import { COLUMNS } from '../../../src/surfaces/console/columns.ts';
 import type { Answer } from '../../support/answer.ts';
 import {
   addRival,
@@ -356,6 +357,16 @@ describe('sources', () => {
     expect(words(answer)).toContain('The role lacks a right.');
     const file = await page(`/console/sources/${managed.source}?format=ndjson`);
     expect(file.text.trim().split('\n')).toHaveLength(27);
+    for (const [path, columns] of [
+      [`/console/sources/${managed.source}`, COLUMNS.rejects],
+      ['/console/sources', COLUMNS.sources],
+      ['/console/webhooks', COLUMNS.webhooks],
+      [`/console/webhooks/${managed.webhook}`, COLUMNS.deliveries],
+    ] as const) {
+      const [first = ''] = (await page(`${path}?format=ndjson`)).text.split('\n');
+      if (first !== '') expect(Object.keys(JSON.parse(first)), path).toEqual(columns);
+      expect((await page(`${path}?format=csv`)).text.startsWith(`\ufeff${columns.join(',')}\r\n`), path).toBe(true);
+    }
     const list = await page('/console/sources');
     expectInert(list);
     expect(words(list)).toMatch(/27/);
@@ -504,7 +515,9 @@ describe('the audit', () => {
 
   it('takes no day that the calendar lacks', async () => {
     await plant(1, { time: '2026-03-10T12:00:00Z' });
-    expect((await page('/console/audit?to=2026-02-31')).text).toContain('ctc_1_1_89');
+    for (const day of ['to=2026-02-31', 'from=2026-13-45', 'from=yesterday', 'from=1999-01-01', 'surface=xx'])
+      for (const more of ['', '&format=csv'])
+        expect((await page(`/console/audit?${day}${more}`)).status, day).toBe(400);
     expect((await page('/console/audit?to=2026-02-28')).text).not.toContain('ctc_1_1_89');
   });
 
@@ -540,7 +553,7 @@ describe('the audit', () => {
     expect(words(await page('/console/audit?target=ctc_1_1_89', rival))).toContain('No call named this record.');
   });
 
-  it('shows hostile names as text, and ignores filters that are no filters', async () => {
+  it('shows hostile names as text, and refuses filters that are no filters', async () => {
     await plant(1, {
       operation: HOSTILE,
       client_name: HOSTILE,
@@ -548,18 +561,18 @@ describe('the audit', () => {
       outcome: HOSTILE,
       address: HOSTILE,
     });
-    const query = new URLSearchParams({ operation: HOSTILE, target: HOSTILE, outcome: HOSTILE, from: HOSTILE });
+    const query = new URLSearchParams({ operation: HOSTILE, target: HOSTILE, outcome: HOSTILE });
     for (const path of ['/console/audit', `/console/audit?${query}`]) {
       const answer = await page(path);
       expectInert(answer);
       expect([answer.status, answer.text.includes('&lt;img src=x')]).toEqual([200, true]);
     }
-    for (const query of ['target=%00', 'format=ndjson&target=a%0Db'])
-      expect((await page(`/console/audit?${query}`)).status, query).toBe(400);
     for (const query of [
-      ...['after=x', 'after=1.2', 'from=2026-99-99', 'surface=x', 'format=pdf'],
-      ...['to=9999-12-31', 'from=0000-01-01', 'from=9998-12-31&to=9998-12-31'],
+      ...['target=%00', 'format=ndjson&target=a%0Db', 'from=2026-99-99', 'surface=x', 'format=pdf'],
+      ...['to=9999-12-31', 'from=0000-01-01', `from=${encodeURIComponent(HOSTILE)}`],
     ])
+      expect((await page(`/console/audit?${query}`)).status, query).toBe(400);
+    for (const query of [...['after=x', 'after=1.2'], ...['from=9998-12-31&to=9998-12-31']])
       expect((await page(`/console/audit?${query}`)).status, query).toBe(200);
   });
 

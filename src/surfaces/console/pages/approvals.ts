@@ -10,6 +10,7 @@ import {
 } from '../../../gateway/console/approvals.ts';
 import { type Html, html } from '../../http/html.ts';
 import { capital, EMAIL, INTERFACES, named } from '../../http/pages/shell.ts';
+import { COLUMNS } from '../columns.ts';
 import { APPROVALS, heading } from '../frame.ts';
 import { marked } from '../marked.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
@@ -46,7 +47,7 @@ const queue: ConsolePage = {
       text: query.text('q'),
     };
     const { rows, total } = await listWrites(asked.desk, registry, search, query.slice);
-    const file = exported(asked, 'approvals', rows.map(approvalDocument));
+    const file = exported(asked, 'approvals', COLUMNS.approvals, rows.map(approvalDocument));
     if (file) return file;
     const writes = registry.all.filter(({ performs }) => performs).map(({ name }) => name);
     return {

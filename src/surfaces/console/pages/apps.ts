@@ -13,6 +13,7 @@ import {
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, hostOf, named } from '../../http/pages/shell.ts';
 import { limits, permissions, sensitive, websites } from '../access.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage } from '../page.ts';
 import { commands, dangerous, ends, facts, state, time } from '../parts.ts';
@@ -49,7 +50,7 @@ const appList: ConsolePage = {
       listApps(asked.desk, search, query.slice),
       websiteNames(asked.desk),
     ]);
-    const file = exported(asked, 'apps', rows.map(appDocument));
+    const file = exported(asked, 'apps', COLUMNS.apps, rows.map(appDocument));
     if (file) return file;
     const shown = rows.map((app) => [
       html`<a href="${APPS}/${app.id}">${appName(app)}</a>`,
@@ -114,7 +115,7 @@ const appPage: ConsolePage = {
       websiteNames(asked.desk),
     ]);
     if (!app) return undefined;
-    const file = exported(asked, `credentials-${id}`, rows.map(credentialDocument));
+    const file = exported(asked, `credentials-${id}`, COLUMNS.credentials, rows.map(credentialDocument));
     if (file) return file;
     const several = total > ROWS || query.page > 1 || wanted !== undefined;
     return {

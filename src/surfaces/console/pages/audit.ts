@@ -1,3 +1,4 @@
+import { OAuthError } from '../../../auth/oauth/errors.ts';
 import { AUDIT_SURFACES } from '../../../core/audit-records.ts';
 import { FAILURE_CODES } from '../../../core/failures.ts';
 import { pick } from '../../../core/json.ts';
@@ -15,6 +16,7 @@ import {
 } from '../../../gateway/console/audit.ts';
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, INTERFACES, named, plain } from '../../http/pages/shell.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage, Exported, ShownPage } from '../page.ts';
 import { commands, shellWord, state } from '../parts.ts';
@@ -48,11 +50,13 @@ async function namesFor({ desk }: Asked): Promise<NamesShown> {
   };
 }
 
-/** The start of a UTC day, `days` days later. Undefined for what is no day, and for a year that nobody means. */
+/** The start of a UTC day, `days` days later. Refuses what is no day, and a year that nobody means, like a bad character. */
 function dayOf(text: string | undefined, days: number): string | undefined {
-  const at = /^[2-9]\d{3}-\d\d-\d\d$/.test(text ?? '') ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (text === undefined) return undefined;
+  const at = /^[2-9]\d{3}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
   // Date.parse takes 31 February as 3 March.
-  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(`${text}T`) || at > LAST_DAY) return undefined;
+  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(`${text}T`) || at > LAST_DAY)
+    throw new OAuthError('invalid_request');
   return new Date(at + days * 86_400_000).toISOString();
 }
 
@@ -162,10 +166,11 @@ ${back}`,
 
 function fileOf(format: AuditPart['format'], rows: readonly AuditRow[]): Exported {
   const records = rows.map(recordOf);
+  const columns = COLUMNS.audit;
   if (format === 'ocsf')
-    return { name: 'audit-ocsf', format: 'ndjson', rows: records.map((one) => ({ ...ocsfOf(one) })) };
-  if (format === 'ndjson') return { name: 'audit', format, rows: records.map((one) => ({ ...one })) };
-  return { name: 'audit', format, rows: rows.map(lineOf) };
+    return { name: 'audit-ocsf', format: 'ndjson', columns, rows: records.map((one) => ({ ...ocsfOf(one) })) };
+  if (format === 'ndjson') return { name: 'audit', format, columns, rows: records.map((one) => ({ ...one })) };
+  return { name: 'audit', format, columns, rows: rows.map(lineOf) };
 }
 
 /** A line of a CSV file has a cell for every member, also for an absent one. */

@@ -9,6 +9,7 @@ import {
 import { html } from '../../http/html.ts';
 import { EMAIL, INTERFACES, named } from '../../http/pages/shell.ts';
 import { limits, permissions, sensitive, short, websites } from '../access.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { ConsoleAct, ConsolePage } from '../page.ts';
 import { dangerous, ends, facts, state, time } from '../parts.ts';
@@ -46,7 +47,7 @@ const consentList: ConsolePage = {
       text: query.text('q'),
     };
     const { rows, total } = await listConsents(asked.desk, search, query.slice);
-    const file = exported(asked, 'consents', rows.map(consentDocument));
+    const file = exported(asked, 'consents', COLUMNS.consents, rows.map(consentDocument));
     if (file) return file;
     return {
       title: 'Consents',

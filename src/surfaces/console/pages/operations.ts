@@ -1,5 +1,6 @@
 import { findApp, switchOperation } from '../../../gateway/console/administration.ts';
 import { html } from '../../http/html.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, Exported, ShownPage } from '../page.ts';
 import { actForm, state } from '../parts.ts';
@@ -37,7 +38,7 @@ async function shownList(asked: Asked): Promise<ShownPage | Exported | undefined
   const { limit, offset } = query.slice;
   const rows = found.slice(offset, offset + limit);
   const documents = rows.map((one) => ({ operation: one.name, kind: one.effect, switched_off: one.off }));
-  const file = exported(asked, 'operations', documents);
+  const file = exported(asked, 'operations', COLUMNS.operations, documents);
   if (file) return file;
   const path = pathOf(id);
   const shown = rows.map(({ name, title, effect, off }) => [

@@ -13,6 +13,7 @@ import {
 } from '../../../gateway/console/administration.ts';
 import { type Html, html } from '../../http/html.ts';
 import { EMAIL, named, plain } from '../../http/pages/shell.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsoleAct, ConsolePage, ShownPage } from '../page.ts';
 import { actForm, changedMeanwhile, commands, dangerous, facts, personCommand, state, time } from '../parts.ts';
@@ -49,7 +50,7 @@ const personList: ConsolePage = {
       text: query.text('q'),
     };
     const { rows, total } = await listPeople(asked.desk, search, query.slice);
-    const file = exported(asked, 'people', rows.map(personDocument));
+    const file = exported(asked, 'people', COLUMNS.people, rows.map(personDocument));
     if (file) return file;
     return {
       title: 'People',

@@ -13,6 +13,7 @@ import {
 } from '../../../gateway/console/sources.ts';
 import { type Html, html } from '../../http/html.ts';
 import { named, plain } from '../../http/pages/shell.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, atMost, dangerous, facts, state, time } from '../parts.ts';
@@ -39,7 +40,7 @@ const sourceList: ConsolePage = {
     const { desk, query } = asked;
     const search = { text: query.text('q'), state: query.one('state', STATES) };
     const [{ rows, total }, names] = await Promise.all([listSources(desk, search, query.slice), websiteNames(desk)]);
-    const file = exported(asked, 'sources', rows.map(sourceDocument));
+    const file = exported(asked, 'sources', COLUMNS.sources, rows.map(sourceDocument));
     if (file) return file;
     return {
       title: 'Sources',
@@ -94,7 +95,7 @@ const sourcePage: ConsolePage = {
       listRejects(desk, id, query.slice),
     ]);
     if (!one) return undefined;
-    const file = exported(asked, `rejects-${id}`, rejects.rows.map(rejectDocument));
+    const file = exported(asked, `rejects-${id}`, COLUMNS.rejects, rejects.rows.map(rejectDocument));
     if (file) return file;
     const counted = Object.entries(await countRecords(desk, one)).filter(([, n]) => n > 0);
     const unmapped = Object.entries(one.unmapped).filter(([, n]) => n > 0);

@@ -10,6 +10,7 @@ import {
 } from '../../../gateway/console/usage.ts';
 import { type Html, html } from '../../http/html.ts';
 import { named, plain } from '../../http/pages/shell.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { plot } from '../plot.ts';
@@ -21,7 +22,8 @@ const SPANS = { day: 'Last 24 hours', week: 'Last 7 days', month: 'Last 30 days'
 /** Rows of a table on the overview. */
 const FEW = 10;
 
-const periodOf = (query: ListQuery): UsagePeriod => query.one('period', PERIODS) ?? 'day';
+/** No filter, so an unknown period is the shortest one. */
+const periodOf = (query: ListQuery): UsagePeriod => PERIODS.find((one) => one === query.text('period')) ?? 'day';
 
 /** The address of the page with another period. The shortest period is the default. */
 const inPeriod = (path: string, period: UsagePeriod): string => (period === 'day' ? path : `${path}?period=${period}`);
@@ -73,7 +75,7 @@ const usageList: ConsolePage = {
       readingsOf(desk, period, { ...query.slice, app: app ?? null }),
     ]);
     if (!overview || !readings) return undefined;
-    const file = exported(asked, `usage-${period}`, readings.rows.map(readingDocument));
+    const file = exported(asked, `usage-${period}`, COLUMNS.usage, readings.rows.map(readingDocument));
     if (file) return file;
     return {
       title: 'Who reads what',

@@ -12,6 +12,7 @@ import {
 } from '../../../gateway/console/webhooks.ts';
 import { type Html, html } from '../../http/html.ts';
 import { named, plain } from '../../http/pages/shell.ts';
+import { COLUMNS } from '../columns.ts';
 import { heading } from '../frame.ts';
 import type { Asked, ConsolePage } from '../page.ts';
 import { actForm, dangerous, distance, facts, state, time } from '../parts.ts';
@@ -52,7 +53,7 @@ const webhookList: ConsolePage = {
       state: query.one('state', STATES),
     };
     const [{ rows, total }, names] = await Promise.all([listWebhooks(desk, search, query.slice), websiteNames(desk)]);
-    const file = exported(asked, 'webhooks', rows.map(webhookDocument));
+    const file = exported(asked, 'webhooks', COLUMNS.webhooks, rows.map(webhookDocument));
     if (file) return file;
     const add = html`<a class="button plain" href="${WEBHOOKS}/new">Add a webhook</a>`;
     return {
@@ -114,7 +115,7 @@ const webhookPage: ConsolePage = {
       listDeliveries(desk, id, search, query.slice),
     ]);
     if (!one) return undefined;
-    const file = exported(asked, `deliveries-${id}`, rows.map(deliveryDocument));
+    const file = exported(asked, `deliveries-${id}`, COLUMNS.deliveries, rows.map(deliveryDocument));
     if (file) return file;
     const own = one.subscription_id === null;
     return {

@@ -1,3 +1,4 @@
+import type { OutgoingHttpHeaders } from 'node:http';
 import { errorPage } from './views.ts';
 import type { Visit } from './visit.ts';
 
@@ -6,11 +7,15 @@ export function problems(advice: string) {
   const showProblem = (
     visit: Visit,
     status: number,
-    problem: { readonly title: string; readonly sentence: string },
+    problem: { readonly title: string; readonly sentence: string; readonly back?: string },
     retryAfter: number | undefined,
+    headers: OutgoingHttpHeaders = {},
   ): void => {
     const html = errorPage({ ...problem, requestId: visit.requestId, advice });
-    visit.page(status, html, undefined, { ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }) });
+    visit.page(status, html, undefined, {
+      ...headers,
+      ...(retryAfter !== undefined && { 'Retry-After': String(retryAfter) }),
+    });
   };
   /** A failure becomes an error page, and the log gets the reason. */
   const showRefusal = (visit: Visit, error: unknown): void => {

@@ -20,6 +20,11 @@ export interface Route {
     context: RequestContext,
     wire: Sender,
   ): Promise<void> | void;
+  /**
+   * Answers a GET of the address of a form, as a browser sends it again after a page that answered the form. By default a
+   * problem document does.
+   */
+  readonly reopened?: Route['answer'];
   /** Answers an error of the route. By default, an error becomes a problem document. */
   readonly refuse?: (request: IncomingMessage, response: ServerResponse, error: unknown, record: RequestRecord) => void;
 }
@@ -41,14 +46,20 @@ export const styleRoute = (path: string): Route =>
  */
 export const pageRoutes =
   <S extends PageServices>(services: S) =>
-  (method: Route['method'], operation: string, show: (visit: Visit<S>) => Promise<void> | void): Route => ({
-    method,
-    operation,
-    answer: (request, response, { requestId, record }, wire) => {
-      const own = { ...services, db: inTurnOf(networkOf(wire.source), services.db) };
-      return show(new Visit(request, response, wire, own, requestId, record));
-    },
-  });
+  (
+    method: Route['method'],
+    operation: string,
+    show: (visit: Visit<S>) => Promise<void> | void,
+    reopen?: (visit: Visit<S>) => void,
+  ): Route => {
+    const visited =
+      (to: (visit: Visit<S>) => Promise<void> | void): Route['answer'] =>
+      (request, response, { requestId, record }, wire) => {
+        const own = { ...services, db: inTurnOf(networkOf(wire.source), services.db) };
+        return to(new Visit(request, response, wire, own, requestId, record));
+      };
+    return { method, operation, answer: visited(show), ...(reopen && { reopened: visited(reopen) }) };
+  };
 
 /** Answers the requests whose path has a route. Every other path belongs to another handler. */
 export const routesHandler =
@@ -67,6 +78,11 @@ export const routesHandler =
     const answer = async (): Promise<void> => {
       refuseAmbiguous(request);
       const method = request.method === 'HEAD' ? 'GET' : request.method;
+      if (method === 'GET' && route.reopened) {
+        refuseBody(request, response);
+        record.code = 'method_not_allowed';
+        return route.reopened(request, response, context, wireOf(request, source(request), baseUrl));
+      }
       if (method !== route.method) {
         throw new Failure('method_not_allowed', { allow: route.method === 'GET' ? ['GET', 'HEAD'] : ['POST'] });
       }

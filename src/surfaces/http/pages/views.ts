@@ -58,6 +58,8 @@ export interface ErrorView {
   readonly advice?: string;
   /** What is wrong with the request, for whoever builds the app. Never holds a value of the request. */
   readonly developer?: string | undefined;
+  /** The path of the page to which a link leads. */
+  readonly back?: string;
 }
 
 export interface OrganizationsView {
@@ -158,7 +160,7 @@ with a password, and name the organization. Without a password, ask the operator
 const OF_APP = 'The app got nothing from this page. You can close the page, or go back to the app and start again.';
 
 /** The error page. It has no link to the app, because the app's redirect URI is not verified. */
-export function errorPage({ title, sentence, requestId, advice = OF_APP, developer }: ErrorView): string {
+export function errorPage({ title, sentence, requestId, advice = OF_APP, developer, back }: ErrorView): string {
   const body = html`
 <h1>${plain(title)}</h1>
 <p class="lead">${plain(sentence)}</p>
@@ -167,7 +169,7 @@ export function errorPage({ title, sentence, requestId, advice = OF_APP, develop
       ? undefined
       : html`
 <p class="small">For the developer: ${developer}</p>`
-  }
+  }${back === undefined ? undefined : html`<p><a href="${back}">Back to the page</a></p>`}
 <p class="small">If this problem happens again, tell the operator of this gateway the request id: <code>${requestId}</code></p>`;
   return shell({ title: plain(title), kind: 'narrow', body });
 }
