@@ -8,7 +8,6 @@ import { pauseSource, readSources } from '../store/administration/sources.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { confirm, irreversible } from './confirm.ts';
 import type { RunAction } from './context.ts';
-import { existingStore } from './existing-store.ts';
 import { displayName, whole } from './options.ts';
 import { Refused } from './output.ts';
 import { checkCommand } from './source-check.ts';
@@ -81,10 +80,10 @@ function addCommand(group: Command, register: RunAction): void {
     const read = withInput(command, options);
     const given = { ...read, url: safeUrl(command, read) };
     const { out, store } = context;
-    existingStore(context.config);
     // The keys are opened before the store, so that a missing key is reported before anything is written.
     await openGivenKeys(context.config);
-    const { db } = await store();
+    // A source brings its organization with it, as an import does, so this can be the first command of a new store.
+    const { db } = await store({ migrates: true });
     const tell = (finding: Finding): void => out.note(findingText(finding));
     const id = await addSource({ ...sourceDoor(db, context.config), tell }, kind(command.args[0] ?? ''), given);
     const record = await source(db, id);
