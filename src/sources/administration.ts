@@ -16,7 +16,7 @@ import {
 import { isUnavailable } from '../store/driver/errors.ts';
 import type { Database } from '../store/driver/postgres.ts';
 import { allowsPlain, isLocal, mayBePlain } from '../store/driver/tls.ts';
-import { isTimeZone } from './engine/fields.ts';
+import { ianaZone } from '../views/zone.ts';
 import type { SourceKind } from './kinds.ts';
 import { type Change, type Finding, type Installation, OTHER_API } from './source.ts';
 
@@ -54,7 +54,7 @@ const ADDING = 30;
 const PATIENCE = 60_000;
 
 export const timeZoneProblem = (value: string): string | undefined =>
-  isTimeZone(value) ? undefined : 'Expected an IANA time zone, such as Europe/Berlin.';
+  ianaZone(value) ? undefined : 'Expected an IANA time zone, such as Europe/Berlin.';
 
 export const databaseProblem = (value: string): string | undefined =>
   isDatabase(value) && !/[\s,]/.test(value)

@@ -40,7 +40,7 @@ export default defineTool({
       .nullable()
       .optional()
       .describe(
-        'Operator after the write. Null: none. After `team_id`, only credentials that may see operators get it.',
+        'Operator after the write. Null: none. Absent after `team_id` without directory_read, contact_read_pii and the data access pii.',
       ),
     team_id: TeamId.schema.nullable().describe('Team after the write. Null: none.'),
   }),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { PLATFORMS } from '../../views/conversation.ts';
-import { ianaZone } from '../../views/zone.ts';
 
 export const INT_MAX = 2_147_483_647;
 /** The largest number of characters of inline content: 32 MiB in base64. A larger file must be given by `path`. */
@@ -13,7 +12,13 @@ const isStorable = (value: string): boolean => !value.includes('\0') && !/\p{Sur
 const zones = new Set<string>(Intl.supportedValuesOf('timeZone'));
 export function isTimeZone(name: string): boolean {
   if (zones.has(name)) return true;
-  if (ianaZone(name) === undefined) return false;
+  // An IANA time zone starts with a letter. Newer JavaScript engines would also accept a UTC offset such as +01:00.
+  if (!/^[A-Za-z][A-Za-z0-9+_/-]{0,63}$/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+  } catch {
+    return false;
+  }
   // Upper and lower case do not matter, so a time zone has many spellings. Limit the cached names.
   if (zones.size < 2000) zones.add(name);
   return true;

@@ -17,7 +17,7 @@ export interface RunPlace {
   readonly lease: Fragment;
   /** True for a source: what only the gateway knows about a record is kept. */
   readonly live: boolean;
-  /** SQL for a time before all its records were read. A page is written soon after it was read, a run hours later. */
+  /** SQL for a time before the reading of each of its records. A page is written soon after it was read, a run hours later. */
   readonly since: string;
   /** How many batches of one type are written at the same time. */
   readonly lanes: number;
@@ -55,7 +55,8 @@ export function slotPlace(slot: number, epoch: Fragment, live: boolean): RunPlac
     organization: of('organization'),
     lease: sql`gateway.import_fence(${run}, ${epoch})`,
     live,
-    since: `least(${SOON}, ${of('began')})`,
+    // A write to the helpdesk that is under way when the run begins takes at most ten seconds.
+    since: `least(${SOON}, ${of('began')} - interval '1 minute')`,
     lanes: 2,
     progress: ({ step, high, last, type, counts }) =>
       sql`gateway.import_progress(${run}, ${epoch}, ${raw(`'${step}'`)}, ${high}, ${last}, ${raw(type)},

@@ -66,7 +66,7 @@ ${progress(bounds, step, name, {
 
 /**
  * A record that was read before a write of the gateway can be written after it. Then it would undo the write here, until
- * the next page. Both times are the helpdesk's. Since `since`, all records of the run were read.
+ * the next page. Both times are the helpdesk's. No record of the run was read before `since`.
  */
 const newest = (since: string): string => `AND NOT EXISTS (SELECT FROM gateway.write_back w
        WHERE w.tenant = b.tenant AND w.site = b.site AND w.record = b.id AND w.seen_at IS NOT NULL
@@ -79,7 +79,9 @@ const TOO_OLD = `EXISTS (SELECT FROM platform.message m
      WHERE m.tenant = p.tenant AND m.site = p.site AND m.id = p.owner_id AND m.created_at < r.since) AS too_old`;
 const RETAINED: Readonly<Record<string, string>> = {
   text: 'CASE WHEN d.created_at >= r.since THEN d.text END AS text',
-  redacted: `d.redacted OR (d.created_at < r.since AND (d.text IS NOT NULL OR d.kind = 'attachment_only')) AS redacted`,
+  // A message whose only content was a file has no text, and keeps the mark of the file that retention has removed.
+  redacted: `d.redacted OR (d.created_at < r.since AND (d.text IS NOT NULL OR EXISTS (SELECT FROM platform.message m
+     WHERE m.tenant = p.tenant AND m.site = p.site AND m.id = p.id AND m.redacted))) AS redacted`,
 };
 const retained = (column: string): string => RETAINED[column] ?? `d.${column}`;
 

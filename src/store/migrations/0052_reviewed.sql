@@ -1,7 +1,7 @@
 -- Defects that a review of 30 November 2026 found.
 SELECT set_config('lock_timeout', '400ms', true);
 
--- A number of a note has 31 bits. The third leap of 1e9 passed the last one, and no note could be stored any more. A leap
+-- A number of a note has 31 bits. The third leap of 1e9 passed the last number, and no note could be stored any more. A leap
 -- now takes a sixteenth of the numbers that are left. A counter that is too far goes back, but not to a number in use.
 CREATE OR REPLACE FUNCTION gateway.leap_organization(p_tenant bigint, p_leap bigint, p_kinds text[], p_types text[]) RETURNS integer
 LANGUAGE plpgsql AS $$
@@ -46,7 +46,7 @@ UPDATE platform.native_id n
   FROM (SELECT x.tenant, x.site,
                coalesce((SELECT max(t.id) FROM platform.note t WHERE t.tenant = x.tenant AND t.site = x.site), 0) AS most
           FROM platform.native_id x WHERE x.kind = 'note' AND x.last > 2000000000) m
- WHERE n.tenant = m.tenant AND n.site = m.site AND n.kind = 'note' AND m.most < 2000000000;
+ WHERE n.tenant = m.tenant AND n.site = m.site AND n.kind = 'note' AND (m.most < 2000000000 OR n.last > 2147483647);
 SELECT set_config('gateway.machine', '', true);
 
 -- A disposition moves `updated_at`, as each other change does. Otherwise `if_updated_at` does not see it when the time of the
@@ -102,12 +102,12 @@ BEGIN
   RETURN '{}';
 END $$;
 
--- Reading can be hours before writing. When a run began says which changes of the gateway its records cannot know.
+-- A run can write hours after it has read. Its start tells which changes of the gateway can be newer than its records.
 LOCK TABLE gateway.import_run IN SHARE UPDATE EXCLUSIVE MODE;
 ALTER TABLE gateway.import_run ADD COLUMN began timestamptz;
 
--- Appends what this run owes (null: none) and what lost runs have left, in one order of websites. Slot after slot, another
--- writer that locks the same two journals could meet it in a deadlock. Returns the number of receipts.
+-- Appends what this run owes (null: none) and what lost runs have left, in one order of websites. If each slot
+-- were settled in turn, another writer that locks the same two journals could end in a deadlock. Returns the number of receipts.
 CREATE FUNCTION gateway.settle_imports(p_own integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   slots integer[];

@@ -3,7 +3,7 @@ import accepts from 'accepts';
 
 /**
  * A charset parameter of a media type in Accept. JSON and event streams are always UTF-8, so the parameter has no effect
- * (RFC 8259, section 11). The header itself does not begin with a parameter.
+ * (RFC 8259, section 11). A parameter at the start of the header stays, so that such a header is still refused.
  */
 const CHARSET = /(?!^);[ \t]*charset=(?:"[^"\\,;]{0,40}"|[^\s",;]{1,40})(?=[ \t]*(?:[;,]|$))/gi;
 

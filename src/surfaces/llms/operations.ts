@@ -87,7 +87,7 @@ const besideOf = ({ status, location, revision }: Tool): string =>
 
 const BYTES =
   '- Raw bytes: over REST with `Accept: application/octet-stream`. Optional headers are one `Range` of at most 65,536 ' +
-  'bytes, and `If-Match` with the version as an entity tag. The answer is 206 with `Content-Range`, `ETag` and ' +
+  'bytes, `If-Range` and `If-Match` with the version as an entity tag. The answer is 206 with `Content-Range`, `ETag` and ' +
   '`Content-Digest`.';
 
 const errorText = (failure: FailureCode): string => `${code(failure)} (${statusOf(failure)})`;

@@ -63,7 +63,20 @@ it('a filled store takes all later migrations, and processes of the older versio
   const token = await fill(1);
   const before = await known();
   expect(before.size).toBeGreaterThan(500);
+  // Two restores of an older version, a note, and a third one.
+  await sql`INSERT INTO platform.visitor (tenant, site, id, external_id, created_at) VALUES (1, 1, 9, 'v9', now())`;
+  await sql`INSERT INTO platform.note (tenant, site, id, external_id, visitor_id, text, created_at)
+            VALUES (1, 1, 2000005001, 'n', 9, 'Far', now())`;
+  await sql`INSERT INTO platform.native_id AS n (tenant, site, kind, last) VALUES (1, 1, 'note', 3000005001), (1, 2, 'note', 3000005001),
+                   (1, 1, 'message', 3000005001) ON CONFLICT (tenant, site, kind) DO UPDATE SET last = excluded.last`;
   const { applied, version } = await migrate(db);
+  expect(
+    await sql`SELECT site::text, kind, last::text FROM platform.native_id WHERE tenant = 1 AND last > 1e8 ORDER BY kind, site`,
+  ).toEqual([
+    { site: '1', kind: 'message', last: '3000005001' },
+    { site: '1', kind: 'note', last: '2009222416' },
+    { site: '2', kind: 'note', last: '134217727' },
+  ]);
   expect(applied).toHaveLength(version - LANDED);
   const after = await known();
   expect([...before].filter((one) => !after.has(one))).toEqual([]);

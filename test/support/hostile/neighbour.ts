@@ -4,14 +4,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { exchange } from '../answer.ts';
 
 /**
- * The start and the end of one request in milliseconds. `waited` is time in between that says nothing about the server:
- * the server waited for a processor, or this process was busy and could not read the answer. (To compile the validator
- * of a large schema takes a second.)
+ * The start and the end of one request, and two times between them in milliseconds: `waited`, for which the server waited
+ * for a processor, and `busy`, for which this process did other work and could not read the answer. (To compile the
+ * validator of a large schema takes a second.)
  */
 export interface Timed {
   readonly began: number;
   readonly ended: number;
   readonly waited: number;
+  readonly busy: number;
 }
 
 /** A caller who repeats one request, without overlap. */
@@ -42,7 +43,7 @@ export function keepAsking(options: RequestOptions, every: number, waiting = () 
     );
     if (status !== 200) failed += 1;
     const { active } = performance.eventLoopUtilization(loop);
-    return { began, ended: performance.now(), waited: waiting() - before + active };
+    return { began, ended: performance.now(), waited: waiting() - before, busy: active };
   };
   const loop = async (): Promise<void> => {
     for (let n = 0; n < 10; n++) await once();

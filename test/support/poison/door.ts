@@ -55,15 +55,15 @@ const AROUND = 1_000;
 
 /**
  * The largest time by which an answer was slower than every simultaneous answer of the other gateway. Time for which
- * the poisoned gateway waited for a processor does not count: whoever had the processor took it from both gateways. Work
- * of the gateway itself counts in full.
+ * the poisoned gateway waited for a processor does not count: whoever had the processor took it from both gateways. Nor
+ * does time for which this process could read no answer. Work of the gateway itself counts in full.
  */
 export function excessOf(poisoned: readonly Timed[], clean: readonly Timed[]): number {
   const beyond = poisoned
     .filter((one) => tookOf(one) > NEIGHBOUR_MS / 2)
     .map((one) => {
       const near = clean.filter(({ began, ended }) => ended > one.began - AROUND && began < one.ended + AROUND);
-      return tookOf(one) - one.waited - slowestOf(near);
+      return tookOf(one) - one.waited - Math.max(one.busy, slowestOf(near));
     });
   return Math.max(0, ...beyond);
 }
