@@ -126,6 +126,8 @@ const BOOTSTRAP = {
     maximum_lag_on_failover: 1_073_741_824,
     // The default of 300 s lets a leader start again and again that cannot, for example because its disk is full.
     primary_start_timeout: 0,
+    // By default a switchover waits without end for a leader that does not shut down. One with a full disk once did not.
+    primary_stop_timeout: 10,
     postgresql: {
       use_pg_rewind: true,
       parameters: {
@@ -195,6 +197,13 @@ listen primary
 ${nodes.map((node) => `  server ${node.name} 127.0.0.1:${node.postgres} check port ${node.rest}`).join('\n')}
 `;
 
+/** What clients and standbys repeat many times a second would hide everything else. */
+const REPEATED = /the database system is |LISTEN|waiting for WAL/;
+const linesOf = (file: string): string[] =>
+  readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => !REPEATED.test(line));
+
 async function waited<T>(what: string, met: () => Promise<T | undefined>, logs: () => string): Promise<T> {
   for (const end = performance.now() + PATIENCE; ; await pause(50)) {
     const found = await met().catch(() => undefined);
@@ -232,7 +241,7 @@ export async function openPatroni({ disk, clocks = [0, 0, 0] }: PatroniOptions =
   const logs = (): string =>
     readdirSync(folder)
       .filter((name) => name.endsWith('.log'))
-      .map((name) => `${name}:\n${readFileSync(join(folder, name), 'utf8').split('\n').slice(-15).join('\n')}`)
+      .map((name) => `${name}:\n${linesOf(join(folder, name)).slice(-15).join('\n')}`)
       .join('\n');
 
   const [etcd, peers, proxy] = [await freePort(), await freePort(), await freePort()];
