@@ -6,7 +6,8 @@ import { Refused } from './output.ts';
 
 /**
  * Returns the address of the store without its password, to show the operator which store a command changes. Throws
- * Refused if the store does not exist, because the command would otherwise create an embedded store.
+ * Refused if the embedded store does not exist. A command that opens the keys first calls this before, so that no key file
+ * is made in an empty folder.
  */
 export function existingStore({ databaseUrl, directUrl, dataDir }: Config): string {
   const address = directUrl ?? databaseUrl;

@@ -249,6 +249,16 @@ describe('a status', () => {
   });
 });
 
+it('a disposition moves updated_at also when it lies ahead, so if_updated_at sees it', async () => {
+  await gateway.database
+    .sql`UPDATE platform.conversation SET updated_at = '2027-06-01T00:00:00Z' WHERE (tenant, site, id) = (1, 1, 2)`;
+  const seen = (await conversation())['updated_at'];
+  expect((await send('disposition', { disposition: 'spam' })).status).toBe(200);
+  expect((await conversation())['updated_at']).toBe('2027-06-01T00:00:00.001Z');
+  expect(outcomeOf(await send('status', { status: 'open', if_updated_at: seen }))).toEqual([409, 'operation_conflict']);
+  await gateway.database.sql`UPDATE platform.conversation SET updated_at = now() WHERE (tenant, site, id) = (1, 1, 2)`;
+});
+
 describe('an assignment', () => {
   it('names exactly one of operator, team and none', async () => {
     for (const body of [
